@@ -3,6 +3,7 @@
 #include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/evaluations/finite_answers.h"
 #include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
@@ -88,6 +89,12 @@ OwnFile begin_file(const EmbedConfig& c, int64_t width, const std::string& of, G
   return made;
 }
 
+// Collective: refuses vectors that are no numbers.
+void check(const Tensor& vectors, const EmbedConfig& c, const train::TrainedModel& source,
+           Group& world) {
+  train::require_finite(vectors, source, precision_on(c.parallel.device, c.precision), world);
+}
+
 void add(const OwnFile& file, const std::vector<std::string>& names, const Tensor& vectors,
          Group& world) {
   checkpoint::agree(world, [&] {
@@ -131,6 +138,7 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
     const auto samples = data.source(form, length, false, 0, train::LabelKind::classify, false);
     const train::LabelAnswers vectors =
         train::label_answers(loaded.evaluated(c.batch), *samples, model.d_model);
+    check(vectors.scores, c, source, world);
     std::vector<std::string> named;
     for (const data::LabelledExample& one : texts) named.push_back(one.text);
     add(file, named, vectors.scores, world);
@@ -161,6 +169,7 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
       [&](const std::vector<train::NamedPicture>& pictures) {
         const train::LabelAnswers vectors = model.answers(
             train::PictureSamples(pictures, model.form()), std::ssize(pictures), width);
+        check(vectors.scores, c, source, world);
         std::vector<std::string> named;
         for (const train::NamedPicture& one : pictures) named.push_back(one.name);
         add(file, named, vectors.scores, world);
@@ -186,9 +195,11 @@ int64_t embed_graphs(const EmbedConfig& c, const train::TrainedModel& source, Gr
   const data::GraphSamples samples = model.samples({c.input}, choice);
   const int64_t width = source.model.architecture->features(source.model);
   const OwnFile file = begin_file(c, width, of_nodes ? "node" : "graph", world);
-  const int64_t done = graph_vectors(
-      model, samples, of_nodes, width,
-      [&](const auto& names, const Tensor& vectors) { add(file, names, vectors, world); });
+  const int64_t done =
+      graph_vectors(model, samples, of_nodes, width, [&](const auto& names, const Tensor& vectors) {
+        check(vectors, c, source, world);
+        add(file, names, vectors, world);
+      });
   finish(file, world);
   return done;
 }

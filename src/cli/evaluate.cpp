@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/finite.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
@@ -22,6 +21,7 @@
 #include "skein/train/evaluations/evaluate_labels.h"
 #include "skein/train/evaluations/evaluate_pairs.h"
 #include "skein/train/evaluations/evaluate_stories.h"
+#include "skein/train/evaluations/finite_answers.h"
 #include "skein/train/graphs/smoothing.h"
 #include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/taken_over.h"
@@ -326,22 +326,15 @@ void check_finite(const MeasuredValues& values, const train::TrainedModel& sourc
     if (value && !std::isfinite(*value))
       odd.push_back(name + (std::isnan(*value) ? " is NaN" : " is infinite"));
   if (odd.empty()) return;
-  const std::string here = world.rank() == 0 ? non_finite_weights(source.info).text() : "";
-  const std::string weights = world.broadcast(here, 0);
   const bool has_loss = std::ranges::any_of(values, [](const auto& value) {
     return value.first == "loss" && value.second && std::isfinite(*value.second);
   });
-  std::string cause =
-      "Its weights are finite, but what is computed with them grows beyond what f32 holds; "
-      "evaluate an earlier checkpoint";
-  if (!weights.empty())
-    cause = fmt::format(
-        "Of its weights, {}; evaluate an earlier checkpoint, or convert a good source", weights);
-  else if (has_loss)
-    cause =
-        "Its loss is finite, and exp(loss) is not: to this model the text is as good as impossible";
+  const char* otherwise =
+      has_loss ? "Its loss is finite, and exp(loss) is not: to this model the text is as good as "
+                 "impossible"
+               : "";
   fail("the evaluation of {} gives no finite numbers: {}. {}", source.info.path,
-       fmt::join(odd, ", "), cause);
+       fmt::join(odd, ", "), reason_of_non_finite(source, DType::f32, world, otherwise));
 }
 
 }  // namespace

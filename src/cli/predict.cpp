@@ -6,6 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/evaluations/finite_answers.h"
 #include "skein/train/evaluations/story_model.h"
 #include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/tasks/adapting.h"
@@ -55,6 +56,17 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+DType dtype_of(const PredictConfig& c) { return precision_on(c.parallel.device, c.precision); }
+
+// Collective: refuses answers that are no numbers.
+using Check = std::function<void(const train::LabelAnswers&)>;
+
+Check check_of(const PredictConfig& c, const train::TrainedModel& source, Group& world) {
+  return [&](const train::LabelAnswers& answers) {
+    train::require_finite(answers.scores, source, dtype_of(c), world);
+  };
+}
+
 Json said_of(const train::LabelHead& head, const train::LabelAnswers& answers, int64_t sample,
              int64_t place = 0) {
   if (head.kind == train::LabelKind::regress)
@@ -66,10 +78,11 @@ Json said_of(const train::LabelHead& head, const train::LabelAnswers& answers, i
   return {{"label", head.labels[best]}, {"score", all[best]}, {"scores", scores}};
 }
 
-int64_t predict_texts(train::LabelModel& model, train::TextInput& input, ResultFile* result,
-                      Group& world) {
+int64_t predict_texts(train::LabelModel& model, train::TextInput& input, const Check& check,
+                      ResultFile* result, Group& world) {
   return each_part(input, "texts", world, [&](const std::vector<data::LabelledExample>& texts) {
     const train::LabelAnswers answers = model.answers(formed(model.head(), model.form(), texts));
+    check(answers);
     checkpoint::agree(world, [&] {
       for (size_t i = 0; result && i < texts.size(); ++i) {
         Json json{{"text", texts[i].text}};
@@ -81,14 +94,15 @@ int64_t predict_texts(train::LabelModel& model, train::TextInput& input, ResultF
   });
 }
 
-int64_t predict_pictures(train::ImageModel& model, train::PictureInput& input, ResultFile* result,
-                         Group& world) {
+int64_t predict_pictures(train::ImageModel& model, train::PictureInput& input, const Check& check,
+                         ResultFile* result, Group& world) {
   return each_part(
       input, "pictures", world,
       [&](const std::vector<train::NamedPicture>& pictures) {
         const train::LabelAnswers answers =
             model.answers(train::PictureSamples(pictures, model.form()), std::ssize(pictures),
                           model.head().outputs());
+        check(answers);
         checkpoint::agree(world, [&] {
           for (size_t i = 0; result && i < pictures.size(); ++i) {
             Json json{{"picture", pictures[i].name}};
@@ -118,8 +132,9 @@ std::vector<Json> asked_of(const data::GraphSamples& samples, int64_t number) {
 
 // A line a graph, or a node or a pair of nodes of each.
 int64_t predict_graphs(train::TrainedGraphModel& model, const data::GraphSamples& samples,
-                       ResultFile* result, Group& world) {
+                       const Check& check, ResultFile* result, Group& world) {
   const train::LabelAnswers answers = model.answers(samples);
+  check(answers);
   int64_t done = 0;
   checkpoint::agree(world, [&] {
     for (int64_t number = 0; number < samples.samples_per_epoch(); ++number) {
@@ -138,12 +153,14 @@ int64_t predict_graphs(train::TrainedGraphModel& model, const data::GraphSamples
   return done;
 }
 
-int64_t predict_tags(train::LabelModel& model, train::SentenceInput& input, ResultFile* result,
-                     Group& world) {
+int64_t predict_tags(train::LabelModel& model, train::SentenceInput& input, const Check& check,
+                     ResultFile* result, Group& world) {
   return each_part(input, "sentences", world,
                    [&](const std::vector<data::TaggedSentence>& sentences) {
                      const train::LabelData data = train::formed(model.form(), sentences);
-                     const auto tags = tags_of(data, model.answers(data));
+                     const train::LabelAnswers answers = model.answers(data);
+                     check(answers);
+                     const auto tags = tags_of(data, answers);
                      checkpoint::agree(world, [&] {
                        std::ostringstream text;
                        for (size_t i = 0; result && i < sentences.size(); ++i) {
@@ -173,22 +190,21 @@ void refuse_columns(const Options& options, Reads reads) {
 Done label_pictures(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                     ResultFile* result, Group& world) {
   refuse_columns(options, Reads::pictures);
-  train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
-                          world);
+  train::ImageModel model(source, c.parallel, dtype_of(c), c.batch, world);
   require(!model.head().labels.empty(),
           "{} says hidden patches of pictures and no classes; teach it some with skein finetune",
           source.info.path);
   train::PictureInput input(c.input, c.fitting, model.form());
-  return {predict_pictures(model, input, result, world), "pictures"};
+  return {predict_pictures(model, input, check_of(c, source, world), result, world), "pictures"};
 }
 
 Done answer_stories(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                     ResultFile* result, Group& world) {
   refuse_columns(options, Reads::stories);
-  train::StoryModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
-                          world);
+  train::StoryModel model(source, c.parallel, dtype_of(c), c.batch, world);
   const data::StorySamples samples = model.samples({c.input});
   const train::LabelAnswers answers = model.answers(samples);
+  check_of(c, source, world)(answers);
   for (int64_t i = 0; i < samples.samples_per_epoch(); ++i) {
     const train::StoryAnswer one = model.answer(samples, answers, i);
     const Json json{{"task", one.task},   {"story", one.sentences}, {"question", one.question},
@@ -204,27 +220,26 @@ Done answer_stories(Options& options, const PredictConfig& c, const train::Train
 Done label_graphs(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                   ResultFile* result, Group& world) {
   refuse_columns(options, Reads::graphs);
-  train::TrainedGraphModel model(source, c.parallel, precision_on(c.parallel.device, c.precision),
-                                 c.batch, world);
+  train::TrainedGraphModel model(source, c.parallel, dtype_of(c), c.batch, world);
   data::GraphChoice choice = c.graphs.choice;
   choice.unlabelled = true;
   const data::GraphSamples samples = model.samples({c.input}, choice, c.graphs.neighbours);
-  return {predict_graphs(model, samples, result, world), samples.of_pairs()        ? "pairs"
-                                                         : samples.form().of_nodes ? "nodes"
-                                                                                   : "graphs"};
+  return {predict_graphs(model, samples, check_of(c, source, world), result, world),
+          samples.of_pairs()        ? "pairs"
+          : samples.form().of_nodes ? "nodes"
+                                    : "graphs"};
 }
 
 Done label_texts(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                  ResultFile* result, Group& world) {
-  train::LabelModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
-                          world);
+  train::LabelModel model(source, c.parallel, dtype_of(c), c.batch, world);
   model.settle_columns(options, c.columns, source.info.path);
   if (model.head().kind == train::LabelKind::tag) {
     train::SentenceInput sentences(c.input, c.columns);
-    return {predict_tags(model, sentences, result, world), "sentences"};
+    return {predict_tags(model, sentences, check_of(c, source, world), result, world), "sentences"};
   }
   train::TextInput texts(c.input, c.columns, model.head().pairs);
-  return {predict_texts(model, texts, result, world), "texts"};
+  return {predict_texts(model, texts, check_of(c, source, world), result, world), "texts"};
 }
 
 }  // namespace

@@ -77,7 +77,9 @@ expect 0 "loss" "$skein" eval --checkpoint.path=whole --data.text=held.jsonl
 ! grep -q "was trained" output || die "an import knows nothing of its training"
 break_weights exported transformer.h.0.mlp.c_fc.weight
 expect 0 "1 value in 1 tensor is not finite: block.0.mlp.up.weight (1)" "$convert" exported broken
-nan="1 value in 1 tensor is not finite: block.0.mlp.up.weight (1); evaluate an earlier checkpoint"
+nan="1 value in 1 tensor is not finite: block.0.mlp.up.weight (1); take an earlier checkpoint"
+expect 1 "$nan" "$skein" embed --checkpoint.path=broken --data.input=held.jsonl --embed.output=none.jsonl
+[ ! -e none.jsonl ] || die "vectors that are none were written"
 expect 1 "$nan" "$skein" eval --checkpoint.path=broken --data.text=held.jsonl --eval.output=none.json
 grep -q "loss is NaN, perplexity is NaN" output || die "it is not said what is not finite"
 echo '{"messages": [{"role": "user", "content": "red"}, {"role": "assistant", "content": "a rose"}]}' >chats.jsonl

@@ -109,6 +109,8 @@ break_weights broken classifier.weight
 expect 0 "1 value in 1 tensor is not finite: classifier.weight (1)" "$bin/skein-convert" broken broken_back
 expect 1 "is not finite: classifier.weight (1)" "$skein" eval --checkpoint.path=broken_back --data.test=test.jsonl --task.text=one --task.pair=two --task.label=gold
 grep -q "loss is NaN" output || die "it is not said that the loss is NaN"
+expect 1 "is not finite: classifier.weight (1); take an earlier checkpoint" $predict --checkpoint.path=broken_back --data.input=test.jsonl --task.text=one --task.pair=two \
+  --output.path=made.jsonl
 expect 0 "32 texts labelled" $predict --checkpoint.path=pairs_back --data.input=test.jsonl --task.text=one --output.path=singles.out
 ! grep -q '"pair"' singles.out || die "single texts were taken for pairs"
 $tune --checkpoint.load=decoder --run.dir=said --data.train=train.csv --task.label=category 2>/dev/null
