@@ -1,6 +1,6 @@
 #include "skein/scaling/sweep/sweep.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "skein/core/log.h"
 
@@ -9,11 +9,6 @@
 
 namespace skein::cli {
 namespace {
-
-std::vector<std::string> spelt_out(std::vector<std::string> args) {
-  std::ranges::replace(args, std::string("--dry-run"), std::string("--sweep.dry_run"));
-  return args;
-}
 
 int end_of(const scaling::sweep::SweepResult& result, const std::string& dir) {
   const int64_t failed = result.count("failed"), diverged = result.count("diverged"),
@@ -43,7 +38,9 @@ int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
       "skein sweep",
       "Trains the models of a scaling experiment: a grid, a list, or budgets of FLOPs over sizes.");
   bind(options, config);
-  if (!parse_run(options, spelt_out(args), config.run)) return 0;
+  if (!parse_run(options, args, config.run)) return 0;
+  // --dry-run, which other commands have for the run: a cell has none of its own.
+  if (std::exchange(config.run.run.dry_run, false)) config.dry_run = true;
   world = begin_run(config.run.run.dir, Folder::of_several);
   const scaling::sweep::SweepConfig settled_config = settled(config);
   if (config.dry_run) {

@@ -19,6 +19,9 @@ PY
 expect 0 "N blocks" $sweep --run.dir=none --dry-run --sweep.flops_per_second=1e9
 grep -Eq "4 cells, (1.99|2.00)[0-9]e.10 FLOPs" output || { cat output >&2; die "no total in the forecast"; }
 expect 0 "as measured here" $sweep --run.dir=none --dry-run
+for option in --dry-run=true --run.dry_run=true --sweep.dry_run; do
+  expect 0 "N blocks" $sweep --run.dir=none $option --sweep.flops_per_second=1e9
+done
 [ ! -e none ] || die "a forecast has left a folder"
 
 expect 0 "4 of 4 cells are done" $sweep --run.dir=whole
