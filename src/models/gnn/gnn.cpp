@@ -106,9 +106,14 @@ PlainLayers::PlainLayers(Parameters& parameters, const ModelConfig& c, const Mod
     : dropout_(c.dropout), first_(piece.first_block), last_(static_cast<int>(c.n_layers) - 1) {
   for (int block = piece.first_block; block < piece.last_block; ++block) {
     const std::string name = fmt::format("block.{}", block);
-    buckets_.push_back(parameters.enter(name, piece.chunk, {Part::block, block}));
     LinkAttentionSpec spec = plain_spec(c, block);
     spec.name = name + ".links";
+    // A mean of what enters has no tensors, and a bucket without any cannot be: it counts with the
+    // embedding, whose bucket is still open when the layer is done.
+    const bool bare = spec.gathers_input && spec.score == LinkScore::none && !spec.bias;
+    const int entered = parameters.enter(bare ? parameters.buckets().back().name : name,
+                                         piece.chunk, {Part::block, block});
+    buckets_.push_back(bare ? entered + 1 : entered);
     layers_.emplace_back(parameters, spec);
   }
   buckets_.push_back(static_cast<int>(parameters.buckets().size()));

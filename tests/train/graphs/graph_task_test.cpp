@@ -117,6 +117,14 @@ TEST_F(GraphTasks, OfNodesGiveEqualBitsAtEveryLayout) {
   expect_equal_bits(c, "bf16", {{2, 1, 1}, {2, 2, 1, true}});
 }
 
+// The first layer has nothing that learns.
+TEST_F(GraphTasks, OfMeansWithoutBiasesGiveEqualBitsAtEveryLayout) {
+  GraphConfig c = plain();
+  c.run.model.bias = false;
+  graph_options(c.run.model).score = LinkScoring::mean;
+  expect_equal_bits(c, "means", {{2, 1, 1}, {1, 2, 1}, {2, 2, 1, true}});
+}
+
 TEST_F(GraphTasks, OfDistancesGiveEqualBitsAtEveryLayout) {
   for (const bool virtual_node : {true, false})
     expect_equal_bits(graphormer(virtual_node), fmt::format("distances{}", virtual_node),
