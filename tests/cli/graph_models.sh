@@ -185,5 +185,6 @@ expect 0 "22 pairs labelled" "$skein" predict --checkpoint.path=links --data.inp
 [ "$(grep -c '"linked":true' said.jsonl)" = 11 ] || die "predict does not say which pairs are linked"
 expect 0 "64 vectors" "$skein" embed --checkpoint.path=links --data.input=grid.h5 --embed.output=vectors.npy
 expect 2 "is made of all links" "$skein" pretrain "${links[@]}" --graph.inputs=node_walk --train.steps=1 --run.dir=none
+expect 2 "since model.vector_width is 0" "$skein" pretrain "${links[@]}" --model.graph_form=plain --train.steps=1 --run.dir=none --dry-run
 expect 2 "does not say which links are for training" "$skein" pretrain "${small[@]}" --graph.target=links --data.train=path.h5 --run.dir=none
 expect 2 "is no fraction" "$data" graphs --graphs.make=grid --graphs.link_fractions=a,0.1,0.1 --output.path=none.h5

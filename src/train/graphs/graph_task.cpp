@@ -300,6 +300,13 @@ data::GraphSizes sizes_in(const GraphData& data) {
   return made;
 }
 
+// Whether labels are what the last layer itself makes.
+bool ends_in_labels(ModelConfig model) {
+  const int64_t width = model.architecture->features(model);
+  ++model.labels;
+  return model.architecture->features(model) != width;
+}
+
 // What the labels say of the model.
 void take_head(ModelConfig& model, const LabelHead& labels) {
   const Head head = labels.graph->of_nodes ? Head::token : Head::sequence;
@@ -312,6 +319,10 @@ void take_head(ModelConfig& model, const LabelHead& labels) {
           : head == Head::token ? "a node"
                                 : "a graph");
   model.architecture->begin_labels(model, head, outputs);
+  require(!labels.pairs || !ends_in_labels(model),
+          "graph.target=links tells pairs by vectors of nodes, but model.graph_form=plain makes "
+          "none, since model.vector_width is 0; give model.vector_width=16, or "
+          "model.graph_form=blocks");
 }
 
 // Of numbers.
@@ -332,13 +343,6 @@ std::unique_ptr<GraphTask> made_task(PretrainConfig& run, GraphData data,
   sizes.links_per_node = made->links_per_node();
   run.model.architecture->take_graphs(run.model, sizes);
   return made;
-}
-
-// Whether labels are what the last layer itself makes.
-bool ends_in_labels(ModelConfig model) {
-  const int64_t width = model.architecture->features(model);
-  ++model.labels;
-  return model.architecture->features(model) != width;
 }
 
 }  // namespace
