@@ -181,20 +181,11 @@ void check_labels(const data::GraphBlend& blend, bool of_nodes,
   }
 }
 
-// Numbers that are all alike have a deviation of 1.
-void take_units(LabelHead& head, const data::GraphSamples& samples) {
-  double sum = 0, squares = 0;
-  int64_t count = 0;
+std::vector<double> all_numbers(const data::GraphSamples& samples) {
+  std::vector<double> made;
   for (int64_t unit = 0; unit < std::ssize(samples.units()); ++unit)
-    for (const double one : samples.numbers(unit)) {
-      sum += one;
-      squares += one * one;
-      ++count;
-    }
-  const auto all = static_cast<double>(count);
-  head.mean = sum / all;
-  const double variance = squares / all - head.mean * head.mean;
-  head.deviation = variance > 1e-12 * head.mean * head.mean ? std::sqrt(variance) : 1;
+    std::ranges::copy(samples.numbers(unit), std::back_inserter(made));
+  return made;
 }
 
 void take_labels(GraphData& data, bool of_nodes) {
@@ -331,7 +322,7 @@ void take_numbers(const PretrainConfig& run, GraphData& data) {
     require(run.loss.label_smoothing == 0,
             "loss.label_smoothing={} is for classes, but these graphs have numbers; leave it out",
             run.loss.label_smoothing);
-    take_units(data.head, data::GraphSamples(data.learnt, data.learnt_units, *data.head.graph, {}));
+    take_units(data.head, all_numbers({data.learnt, data.learnt_units, *data.head.graph, {}}));
   }
 }
 

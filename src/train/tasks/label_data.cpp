@@ -7,19 +7,6 @@
 namespace skein::train {
 namespace {
 
-void measure(LabelHead& head, const std::vector<data::LabelledExample>& examples) {
-  const double count = examples.size();
-  double sum = 0, squares = 0;
-  for (const data::LabelledExample& example : examples) sum += example.value;
-  head.mean = sum / count;
-  for (const data::LabelledExample& example : examples)
-    squares += (example.value - head.mean) * (example.value - head.mean);
-  head.deviation = squares > 0 ? std::sqrt(squares / count) : 1;
-  require(std::isfinite(squares),
-          "the numbers of data.train are too large: the sum of their squares is beyond 1.8e308; "
-          "give them in a larger unit");
-}
-
 void add_values(const LabelHead& head, const std::vector<data::LabelledExample>& examples,
                 const data::ExamplesConfig& config, LabelData& data) {
   for (size_t i = 0; i < examples.size(); ++i) {
@@ -125,10 +112,13 @@ LabelData read_training(LabelHead& head, const data::LabelForm& form, const Labe
   }
   const data::ExamplesConfig config = examples_config(columns, files, head.kind, true);
   const auto examples = read_examples(config);
-  if (head.kind == LabelKind::regress)
-    measure(head, examples);
-  else if (head.labels.empty())
+  if (head.kind == LabelKind::regress) {
+    std::vector<double> numbers;
+    for (const data::LabelledExample& example : examples) numbers.push_back(example.value);
+    take_units(head, numbers);
+  } else if (head.labels.empty()) {
     head.labels = labels_of(examples).names();
+  }
   return labelled(head, form, examples, config);
 }
 

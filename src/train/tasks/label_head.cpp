@@ -1,6 +1,8 @@
 #include "skein/train/tasks/label_head.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
@@ -96,6 +98,19 @@ data::ConllConfig conll_config(const LabelColumns& c, const std::vector<std::str
 data::LabelForm LabelHead::form(const ModelConfig& model, const text::Tokenizer& tokenizer) const {
   return data::LabelForm(tokenizer,
                          {model.architecture->sees_ahead(), length, separator, true, framed});
+}
+
+// In two passes: the difference of large sums of squares would have nothing of small deviations.
+void take_units(LabelHead& head, const std::vector<double>& numbers) {
+  const auto count = static_cast<double>(numbers.size());
+  head.mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / count;
+  double squares = 0;
+  for (const double number : numbers) squares += (number - head.mean) * (number - head.mean);
+  require(std::isfinite(squares),
+          "the numbers of data.train are too large: the sum of their squares is beyond 1.8e308; "
+          "give them in a larger unit");
+  const auto [least, most] = std::ranges::minmax(numbers);
+  head.deviation = least < most && squares > 0 ? std::sqrt(squares / count) : 1;
 }
 
 LabelMetric metric_of(LabelKind kind, LabelMetric asked) {

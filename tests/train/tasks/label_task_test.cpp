@@ -8,6 +8,7 @@
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_scores.h"
 
+#include "support/expect_error.h"
 #include "train/label_fixture.h"
 #include "train/train_fixture.h"
 
@@ -132,6 +133,18 @@ TEST_F(LabelTasks, GoOnWithEqualBitsAndWithWhatPatienceIsLeft) {
   EXPECT_EQ(first_difference(state_of(folder_.file("run") + "/best"),
                              state_of(folder_.file("expected") + "/best")),
             "");
+}
+
+TEST(LabelUnits, AreTheMeanAndDeviationOfTheNumbers) {
+  LabelHead head;
+  take_units(head, {1e9, 1e9 + 0.5, 1e9 + 1});
+  EXPECT_DOUBLE_EQ(head.mean, 1e9 + 0.5);
+  EXPECT_DOUBLE_EQ(head.deviation, std::sqrt(0.5 / 3));
+  take_units(head, std::vector<double>(7, 0.1));
+  EXPECT_EQ(head.deviation, 1) << "though their mean is rounded";
+  test::expect_error(ExitCode::usage, {"the numbers of data.train are too large"}, [&] {
+    take_units(head, {0, 1e200});
+  });
 }
 
 }  // namespace

@@ -62,6 +62,11 @@ struct LabelHead {
   data::LabelForm form(const ModelConfig& model, const text::Tokenizer& tokenizer) const;
 };
 
+// Takes the mean and deviation of the numbers of data.train, of which there is one at least, for
+// the head's; numbers that are all alike have a deviation of 1. A usage error where the sum of
+// their squares is no double.
+void take_units(LabelHead& head, const std::vector<double>& numbers);
+
 // With their names, as options and notes give them.
 const std::vector<std::pair<std::string, LabelKind>>& label_kinds();
 const std::vector<std::pair<std::string, LabelMetric>>& label_metrics();
