@@ -26,7 +26,8 @@ struct DpoTuneConfig {
 };
 
 // Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by
-// dpo.epochs), lr.warmup -1 (10% of the steps, at least 1), validation.every -1 (four times an epoch).
+// dpo.epochs), lr.warmup -1 (10% of the steps, at least 1), validation.every -1 (four times an
+// epoch).
 DpoTuneConfig dpo_defaults();
 void bind(Options& options, DpoTuneConfig& config);
 

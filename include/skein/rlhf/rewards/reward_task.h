@@ -28,7 +28,8 @@ struct RewardConfig {
 };
 
 // Other defaults than pretraining has. Left open until the data is read: train.steps 0 (by
-// reward.epochs), lr.warmup -1 (3% of the steps, at least 1), validation.every -1 (four times an epoch).
+// reward.epochs), lr.warmup -1 (3% of the steps, at least 1), validation.every -1 (four times an
+// epoch).
 RewardConfig reward_defaults();
 void bind(Options& options, RewardConfig& config);
 

@@ -39,8 +39,8 @@ struct FinetuneConfig {
 };
 
 // Defaults, which differ from those of pretraining. What follows from the data or the model is left
-// open: train.steps 0 (by task.epochs), lr.warmup -1 (a tenth of the steps, at least 1), validation.every -1
-// (once an epoch).
+// open: train.steps 0 (by task.epochs), lr.warmup -1 (a tenth of the steps, at least 1),
+// validation.every -1 (once an epoch).
 FinetuneConfig finetune_defaults();
 void bind(Options& options, FinetuneConfig& config);
 // After they were read. options: those that config is bound to. Usage errors for a metric that does
