@@ -29,10 +29,8 @@ void parts_are_the_whole(const Tokenizer& tokenizer, const std::string& name,
 }
 
 Json unigram(const std::string& normalizer, const std::string& pre_tokenizer) {
-  const Json vocabulary = {{"<unk>", 0.0}, {"\u2581", -3.0},      {"a", -2.0},
-                           {"b", -2.0},    {".", -2.0},           {"\n", -2.0},
-                           {" ", -2.0},    {"\u2581a", -1.0},     {"ab", -1.5},
-                           {" b", -1.5},   {"\u2581\u2581", -9.0}};
+  const Json vocabulary = Json::parse(R"([["<unk>", 0], ["▁", -3], ["a", -2], ["b", -2], [".", -2],
+      ["\n", -2], [" ", -2], ["▁a", -1], ["ab", -1.5], [" b", -1.5], ["▁▁", -9]])");
   return {{"version", "1.0"},
           {"added_tokens", Json::array()},
           {"normalizer", Json::parse(normalizer)},
