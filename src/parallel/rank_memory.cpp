@@ -147,14 +147,16 @@ double packed_bytes(const MemoryShape& shape, const Parameters& blocks) {
     return kernels::keeps_packed(shape.dtype, rows) ? number(2 * numbers * size_of(shape.dtype))
                                                     : 0;
   };
-  double bytes =
-      shape.head.ids == 0 ? 0 : copies(head_rows(shape), shape.head.ids * shape.head.width);
   const BackwardReach reach(blocks);
+  const auto read = [&](int block, double both) {
+    return reach.reaches(block) ? both : both / 2;  // nothing reads it transposed
+  };
+  double bytes = shape.head.ids == 0
+                     ? 0
+                     : read(-1, copies(head_rows(shape), shape.head.ids * shape.head.width));
   for (const Parameter& p : blocks.all())
-    if (is_matrix(p) && !is_head(p)) {
-      const double both = copies(tokens_at_once(shape), p.local.size());
-      bytes += reach.reaches(p.part.block_number) ? both : both / 2;  // nothing reads it transposed
-    }
+    if (is_matrix(p) && !is_head(p))
+      bytes += read(p.part.block_number, copies(tokens_at_once(shape), p.local.size()));
   return bytes;
 }
 
@@ -170,16 +172,20 @@ double work_of_head(const MemoryShape& shape) {
 }
 
 // Of a feed-forward layer's backward: both sides of its nonlinearity with their gradients, those of
-// its input and output, and of its weight.
+// its input and output, and of its weight. Where no block has one, of its forward.
 double work_of_block(const MemoryShape& shape, const Parameters& blocks) {
   int64_t widest = 0, narrowest = 0, largest = 0;
+  bool turns_back = false;
+  const BackwardReach reach(blocks);
   for (const Parameter& p : blocks.all()) {
+    turns_back = turns_back || (p.part.kind == Part::block && reach.reaches(p.part.block_number));
     if (!is_matrix(p) || is_head(p) || p.local.size() < largest) continue;
     largest = p.local.size();
     widest = std::max(p.local[0], p.local[1]);
     narrowest = std::min(p.local[0], p.local[1]);
   }
   const double rows = number(tokens_at_once(shape));
+  if (!turns_back) return rows * number(2 * (widest + narrowest) * size_of(shape.dtype));
   return rows * number((3 * widest + 2 * narrowest) * size_of(shape.dtype)) +
          number(sums_at_once(shape) * largest * size_of(gradient_dtype(shape.dtype)));
 }
