@@ -150,7 +150,7 @@ expect 0 "(10 nodes)" "$skein" eval --checkpoint.path=path --data.test=path.h5
 expect 0 "30 nodes labelled" "$skein" predict --checkpoint.path=path --data.input=path.h5 --output.path=said.jsonl
 grep -q '"node":29,"label":"b"' said.jsonl || die "the last node is not said to be of the second half"
 # What changes nothing in a model is refused.
-for option in d_ff=64 norm=rms norm_placement=post norm_epsilon=1e-3 activation=relu; do
+for option in d_ff=64 norm=rms norm_placement=post norm_epsilon=0.001 activation=relu; do
   expect 2 "model.$option is for model.graph_form=blocks and graphormer; leave it out" "$skein" pretrain "${small[@]}" --model.graph_form=plain \
     --model.link_score=gat --data.train=path.h5 --model.$option --run.dir=none
 done
