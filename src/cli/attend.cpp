@@ -206,8 +206,8 @@ void refuse_sides(const Options& options, const train::TrainedModel& model) {
   bind_sides(own, none);
   train::refuse_changed(
       options, own,
-      fmt::format("is for models that map sources, but {} is {}; leave it out", model.info.path,
-                  model.model.architecture->otherwise(model.model)));
+      fmt::format("is for models that map sources, but {} reads single texts; leave it out",
+                  model.info.path));
 }
 
 }  // namespace
