@@ -109,11 +109,12 @@ PlainLayers::PlainLayers(Parameters& parameters, const ModelConfig& c, const Mod
     LinkAttentionSpec spec = plain_spec(c, block);
     spec.name = name + ".links";
     // A mean of what enters has no tensors, and a bucket without any cannot be: it counts with the
-    // embedding, whose bucket is still open when the layer is done.
+    // embedding, where that is in the piece, and is done when the next bucket is.
     const bool bare = spec.gathers_input && spec.score == LinkScore::none && !spec.bias;
-    const int entered = parameters.enter(bare ? parameters.buckets().back().name : name,
-                                         piece.chunk, {Part::block, block});
-    buckets_.push_back(bare ? entered + 1 : entered);
+    const std::vector<BucketSpec>& before = parameters.buckets();
+    buckets_.push_back(static_cast<int>(before.size()));
+    if (!bare || !before.empty())
+      parameters.enter(bare ? before.back().name : name, piece.chunk, {Part::block, block});
     layers_.emplace_back(parameters, spec);
   }
   buckets_.push_back(static_cast<int>(parameters.buckets().size()));
