@@ -11,7 +11,7 @@
 #include "skein/core/strings.h"
 #include "skein/nn/kv_cache.h"
 
-#include "check_range.h"
+#include "limits.h"
 
 namespace skein {
 namespace {

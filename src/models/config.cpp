@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "skein/models/architecture.h"
 
+#include "limits.h"
 #include "rotary_options.h"
 
 namespace skein {
@@ -183,12 +183,6 @@ void bind(Options& options, ModelConfig& c) {
 
 namespace {
 
-// Thousands of times what any model has, and so few that no product of sizes leaves 64 bits: a
-// configuration may come from anywhere. Token ids and positions are numbers of 32 bits.
-constexpr int64_t kMostIds = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostLayers = 10'000, kMostWidth = int64_t{1} << 20,
-                  kMostHidden = int64_t{1} << 24;
-constexpr int64_t kMostHeadWidths = int64_t{1} << 22;  // of all heads together
 constexpr int64_t kMostParameters = int64_t{1} << 56;
 
 void check_size(const char* key, int64_t value, int64_t most, int64_t least = 1) {

@@ -1,12 +1,13 @@
 #include "skein/data/graphs/positions.h"
 #include "skein/models/gnn/gnn.h"
 
+#include "models/limits.h"
 #include "specs.h"
 
 namespace skein {
 namespace {
 
-constexpr int64_t kMostHeads = 4096, kMostHops = 1000, kMostIds = int64_t{1} << 31;
+constexpr int64_t kMostHeads = 4096, kMostHops = 1000;
 // Distances of stores end at data::kFarthest.
 constexpr int64_t kMostFarthest = data::kFarthest - 1, kMostDegrees = 65535;
 
@@ -185,9 +186,9 @@ void GraphArchitecture::check_graphormer(const ModelConfig& c) const {
           "model.graph_form=graphormer reads categories of links, but no numbers of theirs "
           "(model.link_numbers={}); name the other columns in graph.inputs",
           own.link_numbers);
-  require(count_of_kinds(pair_needs(c)) < kMostIds,
+  require(count_of_kinds(pair_needs(c)) <= kMostIds,
           "model.farthest={} times model.link_kinds={} are more than {} kinds of links of paths",
-          own.farthest, own.link_kinds, kMostIds - 1);
+          own.farthest, own.link_kinds, kMostIds);
   require(!own.virtual_node || own.pool == GraphPool::mean,
           "model.virtual_node=true has whole graphs read by that node; leave model.graph_pool out");
 }
@@ -197,8 +198,7 @@ void GraphArchitecture::check_own(const ModelConfig& c) const {
   for (const auto& [key, value] :
        {std::pair("node_ids", own.node_ids), std::pair("node_numbers", own.node_numbers),
         std::pair("link_kinds", own.link_kinds), std::pair("link_numbers", own.link_numbers)})
-    require(value >= 0 && value < kMostIds, "model.{}={} must be 0 to {}", key, value,
-            kMostIds - 1);
+    require(value >= 0 && value <= kMostIds, "model.{}={} must be 0 to {}", key, value, kMostIds);
   require(own.node_ids > 0 || own.node_numbers > 0,
           "model.node_ids and model.node_numbers are both 0: there is nothing to make nodes of");
   require(own.hops >= 0 && own.hops <= kMostHops, "model.hops={} must be 0 to {}", own.hops,

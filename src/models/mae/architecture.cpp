@@ -5,13 +5,12 @@
 #include "skein/core/numbers.h"
 #include "skein/models/mae/mae.h"
 
-#include "models/check_range.h"
+#include "models/limits.h"
 
 namespace skein {
 namespace {
 
-constexpr int64_t kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24,
-                  kMostPatches = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostPatches = std::numeric_limits<int32_t>::max();
 
 class MaeArchitecture : public PictureArchitecture {
  public:

@@ -26,7 +26,7 @@ ModelConfig decoder_of(const ModelConfig& c) {
   return made;
 }
 
-PatchEmbeddingSpec embedding_of(const ModelConfig& c) {
+PatchEmbeddingSpec mae_embedding(const ModelConfig& c) {
   PatchEmbeddingSpec made = patch_spec(c);
   made.class_token = true;
   return made;
@@ -75,7 +75,7 @@ Mae::Mae(const ModelConfig& config, const ModelPiece& piece, Parameters& paramet
       decoder_(static_cast<int>(config_.n_layers - mae_options(config_).decoder_layers)) {
   check_shards(decoder_config_, parameters.shards());
   const int last = piece.last_block, first_decoder = std::max(first_, decoder_);
-  if (piece.embeds) embedding_.emplace(parameters, embedding_of(config_), piece.chunk);
+  if (piece.embeds) embedding_.emplace(parameters, mae_embedding(config_), piece.chunk);
   if (first_ < decoder_)
     encoder_blocks_.emplace(parameters, first_, piece.chunk,
                             block_specs(config_, {first_, std::min(last, decoder_)}, false));
@@ -103,7 +103,7 @@ void Mae::begin_decoder(int chunk, Parameters& parameters) {
                           .start = {Start::normal, config_.init_std},
                           .meets = RowKind::looked_up});
   parameters.enter("decoder.positions", chunk, part);
-  PatchEmbeddingSpec places = embedding_of(config_);
+  PatchEmbeddingSpec places = mae_embedding(config_);
   places.width = decoder_config_.d_model;
   positions_ = &parameters.add(
       {.name = "decoder.positions.weight",

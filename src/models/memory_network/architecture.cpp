@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/models/memory_network/memory_network.h"
 
-#include "models/check_range.h"
+#include "models/limits.h"
 
 namespace skein {
 namespace {

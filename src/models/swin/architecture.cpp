@@ -3,18 +3,17 @@
 #include "skein/core/error.h"
 #include "skein/models/swin/swin.h"
 
+#include "models/limits.h"
+
 namespace skein {
 namespace {
 
-constexpr int64_t kMostStages = 8, kMostSide = 64, kMostBlocks = 10'000;
-// Of the last stage: what the width of any model may be.
-constexpr int64_t kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24,
-                  kMostHeadWidths = int64_t{1} << 22;
+constexpr int64_t kMostStages = 8, kMostSide = 64;
 
 // A depth that none can have counts as one more than may be.
 int64_t blocks_of(const SwinOptions& own) {
   int64_t sum = 0;
-  for (const int64_t depth : own.depths) sum += std::clamp<int64_t>(depth, 0, kMostBlocks + 1);
+  for (const int64_t depth : own.depths) sum += std::clamp<int64_t>(depth, 0, kMostLayers + 1);
   return sum;
 }
 

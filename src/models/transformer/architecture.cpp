@@ -4,7 +4,7 @@
 #include "skein/core/error.h"
 #include "skein/models/transformer/transformer.h"
 
-#include "models/check_range.h"
+#include "models/limits.h"
 
 namespace skein {
 namespace {

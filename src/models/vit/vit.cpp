@@ -6,7 +6,7 @@
 namespace skein {
 namespace {
 
-PatchEmbeddingSpec embedding_of(const ModelConfig& c) {
+PatchEmbeddingSpec vit_embedding(const ModelConfig& c) {
   PatchEmbeddingSpec made = patch_spec(c);
   made.class_token = vit_options(c).class_token;
   return made;
@@ -24,7 +24,7 @@ Tensor class_tokens_left_out(const Var& hidden) {
 
 Vit::Vit(const ModelConfig& c, const ModelPiece& piece, Parameters& parameters)
     : PictureModel(c, parameters) {
-  if (piece.embeds) embedding_.emplace(parameters, embedding_of(c), piece.chunk);
+  if (piece.embeds) embedding_.emplace(parameters, vit_embedding(c), piece.chunk);
   stack_.emplace(parameters, piece.first_block, piece.chunk, block_specs(c, piece, false));
   if (piece.predicts) add_head(c, piece.chunk, parameters);
 }
