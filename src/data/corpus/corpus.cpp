@@ -23,8 +23,6 @@ struct InputFile {
   bool found;  // in a folder, rather than named by the user
 };
 
-bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
-
 void add_files_below(const std::string& directory, std::vector<InputFile>& files,
                      SkippedFiles& skipped) {
   std::vector<std::string> found;
@@ -32,7 +30,7 @@ void add_files_below(const std::string& directory, std::vector<InputFile>& files
   std::error_code error, ignored;
   for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
        at.increment(error)) {
-    if (hidden(at->path())) {
+    if (hidden_file(at->path())) {
       left_out[at->path().native()] = "hidden";
       if (at->is_directory(ignored)) at.disable_recursion_pending();
     } else if (at->is_regular_file(ignored)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ class SkippedFiles {
   std::vector<std::string> named_;
   int64_t count_ = 0;
 };
+
+inline bool hidden_file(const std::filesystem::path& path) {
+  return path.filename().native().starts_with('.');
+}
 
 class InputFiles {
  public:

@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
-
 bool named_like_an_image(const fs::path& path) {
   std::string suffix = path.extension().native();
   std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -29,7 +27,7 @@ std::vector<std::string> images_below(const std::string& folder, SkippedFiles& s
   std::error_code error, ignored;
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
-    if (hidden(at->path())) {
+    if (hidden_file(at->path())) {
       at.disable_recursion_pending();
       skipped.add(at->path().native(), "hidden");
     } else if (at->is_regular_file(ignored) && named_like_an_image(at->path())) {
@@ -49,7 +47,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error, ignored;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->is_directory(ignored) && !hidden(at->path()))
+    if (at->is_directory(ignored) && !hidden_file(at->path()))
       names.push_back(at->path().filename().native());
   if (error) fail("cannot read the folder {}: {}", folder, error.message());
   std::ranges::sort(names);
@@ -84,8 +82,8 @@ void skip_files(const std::string& input, SkippedFiles& skipped) {
     require(folder || !named_like_an_image(at->path()),
             "{} lies beside the folders of the classes, so it has none; move it into one of them",
             at->path().native());
-    if (!folder || hidden(at->path()))
-      skipped.add(at->path().native(), hidden(at->path()) ? "hidden" : "of no class");
+    if (!folder || hidden_file(at->path()))
+      skipped.add(at->path().native(), hidden_file(at->path()) ? "hidden" : "of no class");
   }
 }
 
