@@ -14,11 +14,10 @@
 namespace skein::data {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kRecordsVersion = 1;
 constexpr int64_t kMostRecords = int64_t{1} << 56;
 constexpr size_t kMostColumns = 1000;
 constexpr const char* kNumbering = "numbering";
-constexpr Hdf5Type kStarts{Hdf5Type::Kind::integer, 8, false};
 
 TokenMeaning read_tokens(const StoreFields& fields) {
   TokenMeaning tokens;
@@ -107,13 +106,13 @@ void check_column(const StoreFields& fields, const ColumnInfo& column) {
   if (std::holds_alternative<CategoryMeaning>(column.meaning)) check_categories(fields, column);
 }
 
-class LayoutReader {
+class RecordLayoutReader {
  public:
-  explicit LayoutReader(std::span<const std::byte> file)
+  explicit RecordLayoutReader(std::span<const std::byte> file)
       : bytes_(file.size()), file_(file), root_(file_, bytes_, kRecordStore) {}
 
   RecordLayout read() const {
-    root_.check_format(kVersion);
+    root_.check_format(kRecordsVersion);
     RecordLayout layout;
     layout.count = root_.integer("count");
     require(layout.count >= 1 && layout.count <= kMostRecords,
@@ -205,7 +204,7 @@ void write_column(const Hdf5Writer& file, int64_t count, ColumnLayout& column) {
   if (column.info.ragged) {
     file.put_sum(name, "starts_xxh3", column.starts_sum);
     column.starts_at =
-        file.add_dataset(name + "/starts", kStarts, {static_cast<uint64_t>(count) + 1});
+        file.add_dataset(name + "/starts", kHdf5U64, {static_cast<uint64_t>(count) + 1});
   }
   std::visit(MeaningWriter(file, name), column.info.meaning);
 }
@@ -214,7 +213,7 @@ void write_column(const Hdf5Writer& file, int64_t count, ColumnLayout& column) {
 
 RecordLayout read_record_layout(const std::string& path, std::span<const std::byte> file) {
   try {
-    return LayoutReader(file).read();
+    return RecordLayoutReader(file).read();
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("{} cannot be used: {} ({})", path, error.what(), kRecordStore.layout));
@@ -224,7 +223,7 @@ RecordLayout read_record_layout(const std::string& path, std::span<const std::by
 void write_record_layout(const std::string& path, RecordLayout& layout) {
   Hdf5Writer file(path);
   file.put_text("", "format", kRecordStore.format);
-  file.put_integer("", "version", kVersion);
+  file.put_integer("", "version", kRecordsVersion);
   file.put_integer("", "count", layout.count);
   for (ColumnLayout& column : layout.columns) write_column(file, layout.count, column);
   file.close();

@@ -19,8 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Hdf5Type kU32{Hdf5Type::Kind::integer, 4, false};
-
 constexpr GraphPart part_at(size_t number) { return static_cast<GraphPart>(number); }
 
 ColumnInfo plain_column(const char* name, const Hdf5Type& type, std::vector<uint64_t> row_shape) {
@@ -33,8 +31,8 @@ ColumnInfo plain_column(const char* name, const Hdf5Type& type, std::vector<uint
 
 std::vector<ColumnInfo> columns_of(const GraphSet& set, const PositionsConfig& positions,
                                    const NodeColours& colours) {
-  std::vector<ColumnInfo> made{plain_column(kLinkStartsColumn, kU32, {}),
-                               plain_column(kLinkToColumn, kU32, {})};
+  std::vector<ColumnInfo> made{plain_column(kLinkStartsColumn, kHdf5U32, {}),
+                               plain_column(kLinkToColumn, kHdf5U32, {})};
   for (size_t i = 0; i < kGraphParts; ++i) {
     const GraphPart part = part_at(i);
     const GraphColumn& column = set.columns[i];
@@ -43,13 +41,14 @@ std::vector<ColumnInfo> columns_of(const GraphSet& set, const PositionsConfig& p
     made.push_back(column.width > 0 ? number_column(name_of(part), column.width, ragged)
                                     : category_column(name_of(part), column.names, ragged));
   }
-  if (set.of(GraphPart::node_bag).used()) made.push_back(plain_column(kBagStartsColumn, kU32, {}));
+  if (set.of(GraphPart::node_bag).used())
+    made.push_back(plain_column(kBagStartsColumn, kHdf5U32, {}));
   if (positions.laplacian > 0)
     made.push_back(number_column(kLaplacianColumn, positions.laplacian, true));
   if (positions.walks > 0) made.push_back(number_column(kWalkColumn, positions.walks, true));
   if (positions.colours >= 0) {
     made.push_back(
-        plain_column(kColourColumn, kU32, {static_cast<uint64_t>(positions.colours) + 1}));
+        plain_column(kColourColumn, kHdf5U32, {static_cast<uint64_t>(positions.colours) + 1}));
     made.back().meaning = PlainMeaning{colours.numbering};
   }
   if (positions.distances)

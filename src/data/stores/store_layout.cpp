@@ -8,12 +8,11 @@
 namespace skein::data {
 namespace {
 
-constexpr int64_t kVersion = 1;
-constexpr Hdf5Type kStarts{Hdf5Type::Kind::integer, 8, false};
+constexpr int64_t kStoreVersion = 1;
 
-class LayoutReader {
+class StoreLayoutReader {
  public:
-  explicit LayoutReader(std::span<const std::byte> file)
+  explicit StoreLayoutReader(std::span<const std::byte> file)
       : file_(file), fields_(file_, file.size(), kTokenStore) {}
   StoreLayout read() const {
     StoreLayout layout;
@@ -60,7 +59,7 @@ class LayoutReader {
   }
 
   StoreInfo read_info() const {
-    fields_.check_format(kVersion);
+    fields_.check_format(kStoreVersion);
     StoreInfo info;
     info.vocab_size = fields_.integer("vocab_size");
     require(info.vocab_size >= 1 && info.vocab_size <= kLargestVocabulary,
@@ -85,7 +84,7 @@ int token_width(int64_t vocab_size) { return vocab_size <= 256 ? 1 : vocab_size 
 
 StoreLayout read_store_layout(const std::string& path, std::span<const std::byte> file) {
   try {
-    return LayoutReader(file).read();
+    return StoreLayoutReader(file).read();
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("{} cannot be used: {} (docs/token-store.md)", path, error.what()));
@@ -96,7 +95,7 @@ void write_store_layout(const std::string& path, StoreLayout& layout) {
   const StoreInfo& info = layout.info;
   Hdf5Writer file(path);
   file.put_text("", "format", kTokenStore.format);
-  file.put_integer("", "version", kVersion);
+  file.put_integer("", "version", kStoreVersion);
   file.put_integer("", "vocab_size", info.vocab_size);
   file.put_integer("", "end_of_text", info.end_of_text);
   file.put_integer("", "text_bytes", info.text_bytes);
@@ -109,8 +108,8 @@ void write_store_layout(const std::string& path, StoreLayout& layout) {
   };
   const uint64_t width = layout.width, tokens = info.tokens, documents = info.documents;
   layout.tokens_at = put("tokens", {Hdf5Type::Kind::integer, width, false}, tokens);
-  layout.documents_at = put("documents", kStarts, documents + 1);
-  if (info.sentences > 0) layout.sentences_at = put("sentences", kStarts, info.sentences + 1);
+  layout.documents_at = put("documents", kHdf5U64, documents + 1);
+  if (info.sentences > 0) layout.sentences_at = put("sentences", kHdf5U64, info.sentences + 1);
   file.close();
 }
 

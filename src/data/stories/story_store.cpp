@@ -21,13 +21,13 @@
 namespace skein::data {
 namespace {
 
-constexpr const char *kWords = "word", *kStarts = "sentence_starts", *kSupport = "support",
-                     *kAnswer = "answer", *kTask = "task";
-constexpr Hdf5Type kU32{Hdf5Type::Kind::integer, 4, false};
+constexpr const char *kWords = "word", *kSentenceStarts = "sentence_starts", *kSupport = "support",
+                     *kAnswerColumn = "answer", *kTask = "task";
 constexpr int64_t kMostWordBytes = 1 << 16;
 
 ColumnInfo whole_numbers(const char* name) {
-  return {.name = name, .meaning = PlainMeaning{}, .ragged = true, .type = kU32, .row_shape = {}};
+  return {
+      .name = name, .meaning = PlainMeaning{}, .ragged = true, .type = kHdf5U32, .row_shape = {}};
 }
 
 class Vocabulary {
@@ -106,8 +106,8 @@ class StoryWriter {
       : vocabulary_(vocabulary),
         tasks_(tasks),
         writer_(path,
-                {category_column(kWords, vocabulary.words(), true), whole_numbers(kStarts),
-                 whole_numbers(kSupport), category_column(kAnswer, vocabulary.words()),
+                {category_column(kWords, vocabulary.words(), true), whole_numbers(kSentenceStarts),
+                 whole_numbers(kSupport), category_column(kAnswerColumn, vocabulary.words()),
                  category_column(kTask, tasks)},
                 existing(config.replace)) {
     const auto& columns = writer_.columns();
@@ -126,9 +126,9 @@ class StoryWriter {
     for (int64_t i = 0; i < question.sentences; ++i) add_words(story.sentences[i]);
     add_words(question.words);
     starts.push_back(words);
-    add_numbers(kStarts, starts);
+    add_numbers(kSentenceStarts, starts);
     add_numbers(kSupport, {question.support.begin(), question.support.end()});
-    writer_.add_category(number_.at(kAnswer), known(question.answer, unknown_answers_));
+    writer_.add_category(number_.at(kAnswerColumn), known(question.answer, unknown_answers_));
     writer_.add_category(number_.at(kTask),
                          narrow<int32_t>(std::ranges::find(tasks_, story.task) - tasks_.begin()));
     writer_.end_record();
@@ -272,16 +272,16 @@ const std::vector<std::string>& names_in(const Records& records, size_t column) 
 }  // namespace
 
 bool holds_stories(const Records& records) {
-  return std::ranges::any_of(records.columns(),
-                             [](const Column& column) { return column.info.name == kStarts; });
+  return std::ranges::any_of(
+      records.columns(), [](const Column& column) { return column.info.name == kSentenceStarts; });
 }
 
 StoryRecords::StoryRecords(std::shared_ptr<const Records> records)
     : records_(std::move(records)),
       words_(records_->column(kWords)),
-      starts_(records_->column(kStarts)),
+      starts_(records_->column(kSentenceStarts)),
       support_(records_->column(kSupport)),
-      answer_(records_->column(kAnswer)),
+      answer_(records_->column(kAnswerColumn)),
       task_(records_->column(kTask)),
       vocabulary_(&names_in(*records_, words_)),
       tasks_(&names_in(*records_, task_)) {

@@ -37,6 +37,7 @@ struct Hdf5Type {
   uint64_t bytes = 0;  // of one element
   bool is_signed = false;
 };
+constexpr Hdf5Type kHdf5U32{Hdf5Type::Kind::integer, 4}, kHdf5U64{Hdf5Type::Kind::integer, 8};
 
 struct Hdf5Attribute {
   Hdf5Type type;
