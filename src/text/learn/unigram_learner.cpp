@@ -21,7 +21,6 @@ constexpr size_t kLongestPiece = 16;
 constexpr int kRoundsOfExpectation = 2;
 constexpr double kLeastExpected = 0.5;
 constexpr double kShrinking = 0.75;
-constexpr double kUnknownPenalty = 10;
 
 // Calls work(shard) for each shard, each once.
 template <class Work>

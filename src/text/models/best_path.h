@@ -16,6 +16,9 @@
 
 namespace skein::text {
 
+// By how much an unknown character is worse than the worst piece, as SentencePiece has it.
+constexpr double kUnknownPenalty = 10;
+
 struct ScoredPieces {
   PieceTrie trie;
   std::vector<double> scores;  // by id

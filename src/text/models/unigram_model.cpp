@@ -9,8 +9,6 @@
 namespace skein::text {
 namespace {
 
-constexpr double kUnknownPenalty = 10;
-
 class UnigramModel final : public WordModel {
  public:
   UnigramModel(Vocabulary vocabulary, UnigramSettings settings,

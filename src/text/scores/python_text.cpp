@@ -13,8 +13,6 @@ namespace {
 constexpr int32_t kSigma = 0x3A3, kSmallSigma = 0x3C3, kFinalSigma = 0x3C2;
 constexpr std::string_view kSigmaBytes = "\xCE\xA3";
 
-bool ascii(char byte) { return (byte & 0x80) == 0; }
-
 bool all_ascii(std::string_view text) { return std::ranges::all_of(text, ascii); }
 
 // Letters with case, Roman numbers and letters in frames (Cased, without what is Case_Ignorable).

@@ -69,8 +69,6 @@ void append_form(std::string_view run, StepKind kind, std::string& out) {
   for (const int32_t point : points) append_utf8(point, out);
 }
 
-bool ascii(char byte) { return (byte & 0x80) == 0; }
-
 // Characters that no normal form changes nor composes with what precedes them, in NFC.
 bool settled(int32_t point) { return point < 0x300 || (point >= 0x2010 && point <= 0x205E); }
 

@@ -27,6 +27,8 @@ void append_utf8(int32_t point, std::string& text);
 
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
+constexpr bool ascii(char byte) { return (byte & 0x80) == 0; }
+
 constexpr bool ascii_space(unsigned char byte) { return byte == ' ' || (byte >= 9 && byte <= 13); }
 
 // The property White_Space.
