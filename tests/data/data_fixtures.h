@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/data/samples/batch.h"
 #include "skein/data/stores/store.h"
 
 #include "support/expect_error.h"
@@ -40,6 +41,13 @@ inline std::vector<int32_t> all_tokens(const data::TokenStore& store) {
   std::vector<int32_t> tokens(static_cast<size_t>(store.info().tokens));
   store.read(0, tokens);
   return tokens;
+}
+
+// Of x [B,T].
+template <class T>
+std::vector<T> row(const Tensor& x, int64_t number) {
+  const T* const from = data::row_of<T>(x, number);
+  return {from, from + x.dim(1)};
 }
 
 // The ids begin, begin + 1, ... as one document.

@@ -14,6 +14,7 @@ using test::kCls;
 using test::kMask;
 using test::kPad;
 using test::kSep;
+using test::row;
 using test::Scratch;
 
 constexpr int64_t kLength = 24;
@@ -29,15 +30,9 @@ class MaskedSamples : public testing::Test {
   std::string store_ = scratch_.file("train.h5");
 };
 
-std::vector<int32_t> row(const Tensor& tensor, int64_t at) {
-  const auto all = tensor.span<int32_t>().subspan(static_cast<size_t>(at * tensor.dim(1)),
-                                                  static_cast<size_t>(tensor.dim(1)));
-  return {all.begin(), all.end()};
-}
-
 // The tokens of a row before some were hidden.
 std::vector<int32_t> unmasked(const Batch& batch, int64_t at) {
-  std::vector<int32_t> ids = row(batch.tokens, at);
+  std::vector<int32_t> ids = row<int32_t>(batch.tokens, at);
   for (int64_t i = 0; i < batch.places.dim(1); ++i) {
     const int32_t place = batch.places.data<int32_t>()[at * batch.places.dim(1) + i];
     if (place >= 0)
@@ -77,9 +72,9 @@ TEST_F(MaskedSamples, AreFunctionsOfTheirNumbers) {
   const Batch whole = samples.batch(3, 6);
   for (int64_t i = 5; i >= 0; --i) {
     const Batch one = again.batch(3 + i, 1);
-    EXPECT_EQ(row(one.tokens, 0), row(whole.tokens, i));
-    EXPECT_EQ(row(one.places, 0), row(whole.places, i));
-    EXPECT_EQ(row(one.targets, 0), row(whole.targets, i));
+    EXPECT_EQ(row<int32_t>(one.tokens, 0), row<int32_t>(whole.tokens, i));
+    EXPECT_EQ(row<int32_t>(one.places, 0), row<int32_t>(whole.places, i));
+    EXPECT_EQ(row<int32_t>(one.targets, 0), row<int32_t>(whole.targets, i));
   }
 }
 
@@ -95,7 +90,7 @@ TEST_F(MaskedSamples, HaveOtherMasksInEachEpochUnlessStatic) {
     for (int64_t i = 0; i < 10; ++i) {
       const Batch first = samples.batch(i, 1), second = samples.batch(epoch + i, 1);
       EXPECT_EQ(unmasked(first, 0), unmasked(second, 0));
-      same += row(first.places, 0) == row(second.places, 0);
+      same += row<int32_t>(first.places, 0) == row<int32_t>(second.places, 0);
     }
     if (fixed)
       EXPECT_EQ(same, 10);
@@ -110,8 +105,8 @@ TEST_F(MaskedSamples, KeepDocumentsApartWhereAsked) {
   const Batch batch = loader({}, data).batch(0, 20);
   int64_t ends = 0;
   for (int64_t sample = 0; sample < 20; ++sample) {
-    const auto ids = unmasked(batch, sample), segments = row(batch.segments, sample),
-               positions = row(batch.positions, sample);
+    const auto ids = unmasked(batch, sample), segments = row<int32_t>(batch.segments, sample),
+               positions = row<int32_t>(batch.positions, sample);
     for (size_t t = 1; t < ids.size(); ++t) {
       const bool begins = segments[t] != segments[t - 1];
       if (begins) {
@@ -132,8 +127,8 @@ TEST_F(MaskedSamples, OfPairsHaveTwoPartsTypesAndPadding) {
   std::set<int32_t> labels;
   int64_t padded = 0;
   for (int64_t sample = 0; sample < 40; ++sample) {
-    const auto ids = unmasked(batch, sample), types = row(batch.types, sample),
-               segments = row(batch.segments, sample);
+    const auto ids = unmasked(batch, sample), types = row<int32_t>(batch.types, sample),
+               segments = row<int32_t>(batch.segments, sample);
     const auto first = std::find(ids.begin(), ids.end(), kSep),
                second = std::find(first + 1, ids.end(), kSep);
     ASSERT_NE(second, ids.end());
@@ -163,7 +158,7 @@ TEST_F(MaskedSamples, HideWholeWords) {
   mask.random = 0;
   const Batch batch = loader(mask).batch(0, 20);
   for (int64_t sample = 0; sample < 20; ++sample) {
-    const auto ids = unmasked(batch, sample), shown = row(batch.tokens, sample);
+    const auto ids = unmasked(batch, sample), shown = row<int32_t>(batch.tokens, sample);
     for (size_t t = 1; t < ids.size(); ++t)
       if (ids[t] >= 48 && ids[t - 1] > 4) {
         EXPECT_EQ(shown[t] == kMask, shown[t - 1] == kMask) << sample << " " << t;

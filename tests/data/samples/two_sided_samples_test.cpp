@@ -38,7 +38,7 @@ std::shared_ptr<const Records> records_of(const std::vector<int64_t>& sources,
   return std::make_shared<const Records>(builder.finish());
 }
 
-PairForm form() {
+PairForm pair_form() {
   return {.source = {{}, {kStop}},
           .target = {{kBegin}, {kStop}},
           .start = kStart,
@@ -49,8 +49,8 @@ PairForm form() {
 TwoSidedSamples samples_of(const std::shared_ptr<const Records>& records,
                            const TwoSidedConfig& config, const TwoSidedOrder& order = {}) {
   std::vector<PairRows> parts;
-  parts.emplace_back(records, form(), config);
-  return {std::move(parts), {1}, form(), config, order};
+  parts.emplace_back(records, pair_form(), config);
+  return {std::move(parts), {1}, pair_form(), config, order};
 }
 
 std::shared_ptr<const Records> many(int64_t count) {
@@ -60,12 +60,6 @@ std::shared_ptr<const Records> many(int64_t count) {
     targets.push_back(1 + k * 5 % 17);
   }
   return records_of(sources, targets);
-}
-
-template <class T>
-std::vector<T> row(const Tensor& x, int64_t number) {
-  const T* from = row_of<T>(x, number);
-  return {from, from + x.dim(1)};
 }
 
 // What a sample is, whatever the padding of its batch: its tokens of both sides, its labels and its
@@ -307,9 +301,9 @@ TEST(TwoSided, RunsOfARangeAreTheSamplesOfTheirNumbers) {
 TEST(TwoSided, PartsAreBlendedByWeight) {
   const TwoSidedConfig config{.source_length = 40, .target_length = 30};
   std::vector<PairRows> parts;
-  parts.emplace_back(records_of({1, 1}, {1, 1}), form(), config);
-  parts.emplace_back(records_of({5, 5, 5}, {2, 2, 2}), form(), config);
-  const TwoSidedSamples samples(std::move(parts), {3, 1}, form(), config, {.group = 4});
+  parts.emplace_back(records_of({1, 1}, {1, 1}), pair_form(), config);
+  parts.emplace_back(records_of({5, 5, 5}, {2, 2, 2}), pair_form(), config);
+  const TwoSidedSamples samples(std::move(parts), {3, 1}, pair_form(), config, {.group = 4});
   EXPECT_EQ(samples.samples_per_epoch(), 5);
   EXPECT_EQ(samples.counts().pairs, 5);
   int long_ones = 0;
