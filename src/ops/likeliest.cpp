@@ -14,7 +14,7 @@ namespace skein::ops {
 namespace {
 
 // Of each shard, in their order: [ranks,...].
-Tensor gathered(const Tensor& own, Group& group) {
+Tensor of_shards(const Tensor& own, Group& group) {
   std::vector<int64_t> dims = own.shape().dims();
   dims.insert(dims.begin(), group.size());
   if (group.size() == 1) return own.reshape(Shape(dims));
@@ -71,8 +71,8 @@ Found found_in(const Tensor& logits, const VocabShard& shard, const LikelyArgume
     if (weight < 0) weight -= shard.first_id;
   for (int32_t& column : columns.span<int32_t>())
     if (column >= 0) column = narrow<int32_t>(column + shard.first_id);
-  return {top.to(Device{}), gathered(own, group), gathered(columns, group),
-          gathered(best.to(Device{}), group)};
+  return {top.to(Device{}), of_shards(own, group), of_shards(columns, group),
+          of_shards(best.to(Device{}), group)};
 }
 
 double log_sum(const Found& found, int64_t row, double units) {

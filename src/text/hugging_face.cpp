@@ -11,7 +11,7 @@
 namespace skein::text {
 namespace {
 
-constexpr size_t kMostSteps = 16;
+constexpr size_t kMostListed = 16;
 constexpr int64_t kMostAddedId = (int64_t{1} << 24) - 1;
 
 AddedToken read_added_token(const Component& part) {
@@ -157,8 +157,8 @@ std::vector<Component> flattened(const HuggingFaceJson& json, const std::string&
   if (whole.type() != "Sequence") return {whole};
   whole.only({list});
   const HuggingFaceJson& items = whole.at(list);
-  require(items.is_array() && items.size() <= kMostSteps,
-          "\"{}\" of {} must be an array of {} at most", list, where, kMostSteps);
+  require(items.is_array() && items.size() <= kMostListed,
+          "\"{}\" of {} must be an array of {} at most", list, where, kMostListed);
   for (size_t i = 0; i < items.size(); ++i) {
     parts.emplace_back(items[i], fmt::format("{}, part {}", where, i));
     require(parts.back().type() != "Sequence",

@@ -8,11 +8,11 @@ namespace {
 
 constexpr const char* kDecoders =
     "ByteLevel, WordPiece, Metaspace, Replace, ByteFallback, Fuse, Strip and Sequence";
-using StepKind = DecoderStep::Kind;
+using DecoderKind = DecoderStep::Kind;
 
 CanonicalJson read_word_piece(const Component& part, std::vector<DecoderStep>& steps) {
   part.only({"prefix", "cleanup"});
-  DecoderStep step{StepKind::word_piece, part.text("prefix", "##")};
+  DecoderStep step{DecoderKind::word_piece, part.text("prefix", "##")};
   step.flag = part.flag("cleanup", true);
   steps.push_back(step);
   return {{"type", "WordPiece"}, {"prefix", step.mark}, {"cleanup", step.flag}};
@@ -21,7 +21,7 @@ CanonicalJson read_word_piece(const Component& part, std::vector<DecoderStep>& s
 CanonicalJson read_marks(const Component& part, std::vector<DecoderStep>& steps) {
   SplitStep split;
   CanonicalJson canonical = read_metaspace(part, split);
-  DecoderStep step{StepKind::metaspace, split.mark};
+  DecoderStep step{DecoderKind::metaspace, split.mark};
   step.flag = split.prepend != SplitStep::Prepend::never;
   steps.push_back(step);
   return canonical;
@@ -29,7 +29,7 @@ CanonicalJson read_marks(const Component& part, std::vector<DecoderStep>& steps)
 
 CanonicalJson read_replacement(const Component& part, std::vector<DecoderStep>& steps) {
   part.only({"pattern", "content"});
-  DecoderStep step{StepKind::replace};
+  DecoderStep step{DecoderKind::replace};
   CanonicalJson pattern = read_pattern(part, step.pattern, step.mark);
   part.at("content");
   step.content = part.text("content", "");
@@ -46,7 +46,7 @@ size_t read_count(const Component& part, const char* key) {
 
 CanonicalJson read_strip(const Component& part, std::vector<DecoderStep>& steps) {
   part.only({"content", "start", "stop"});
-  DecoderStep step{StepKind::strip, part.text("content", "")};
+  DecoderStep step{DecoderKind::strip, part.text("content", "")};
   require(!step.mark.empty() && character_at(step.mark, 0).bytes == step.mark.size(),
           "\"content\" of {} must be one character, not {}", part.where(), step.mark.substr(0, 40));
   step.at_begin = read_count(part, "start");
@@ -63,7 +63,7 @@ CanonicalJson read_step(const Component& part, std::vector<DecoderStep>& steps) 
   if (part.type() == "Strip") return read_strip(part, steps);
   if (part.type() != "ByteFallback" && part.type() != "Fuse") part.refuse_type(kDecoders);
   part.only({});
-  steps.push_back({part.type() == "Fuse" ? StepKind::fuse : StepKind::byte_fallback});
+  steps.push_back({part.type() == "Fuse" ? DecoderKind::fuse : DecoderKind::byte_fallback});
   return {{"type", part.type()}};
 }
 
@@ -79,7 +79,8 @@ CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts,
     read.push_back(bytes ? read_byte_level(part) : read_step(part, steps));
     parts.decodes_bytes = parts.decodes_bytes || bytes;
   }
-  parts.tidies_spaces = steps.size() == 1 && steps[0].kind == StepKind::word_piece && steps[0].flag;
+  parts.tidies_spaces =
+      steps.size() == 1 && steps[0].kind == DecoderKind::word_piece && steps[0].flag;
   return gathered(json, "decoders", read);
 }
 

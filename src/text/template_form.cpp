@@ -34,7 +34,7 @@ constexpr std::pair<const char*, const char*> kNamed[] = {
 };
 
 // A template is not for more; nor are its tokens.
-constexpr size_t kMostBytes = size_t{64} << 10;
+constexpr size_t kMostTemplateBytes = size_t{64} << 10;
 
 // One object of the template.
 class Part {
@@ -107,8 +107,8 @@ std::vector<std::string> token_list(const Part& whole) {
 }
 
 OrderedJson parsed(const std::string& text, const std::string& origin) {
-  require(text.size() <= kMostBytes, "{} holds {} bytes; a chat template has at most {}", origin,
-          text.size(), kMostBytes);
+  require(text.size() <= kMostTemplateBytes, "{} holds {} bytes; a chat template has at most {}",
+          origin, text.size(), kMostTemplateBytes);
   try {
     return OrderedJson::parse(text);
   } catch (const OrderedJson::exception& error) {

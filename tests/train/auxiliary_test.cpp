@@ -9,7 +9,7 @@
 namespace skein::train {
 namespace {
 
-ModelConfig small_model() {
+ModelConfig small_decoder() {
   ModelConfig model;
   model.vocab_size = 64;
   model.context = 16;
@@ -21,14 +21,14 @@ ModelConfig small_model() {
 
 // Rows [first, first + count) of always the same samples.
 data::Batch rows(int64_t first, int64_t count) {
-  return batch_rows(some_batch(16, small_model()), first, first + count);
+  return batch_rows(some_batch(16, small_decoder()), first, first + count);
 }
 
 // The first step of a fresh model: `batch`, with `auxiliary` where there is one.
 StepResult first_step(int64_t batch_size, const data::Batch& batch,
                       const AuxiliaryBatch* auxiliary = nullptr) {
   PretrainConfig c;
-  c.model = small_model();
+  c.model = small_decoder();
   c.parallel.reduction_groups = 4;
   const auto alone = single_rank();
   const MeshShape shape = mesh_shape(c.parallel, 1);

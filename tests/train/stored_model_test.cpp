@@ -22,7 +22,7 @@ ModelConfig small() {
   return c;
 }
 
-RunState state_of(const ModelConfig& model) {
+RunState run_state_of(const ModelConfig& model) {
   PretrainConfig config;
   config.model = model;
   RunState state;
@@ -37,7 +37,7 @@ TensorShapes held_by(const ModelConfig& c) {
 }
 
 template <class Body>
-void expect_refused(const std::vector<std::string>& words, Body&& body) {
+void expect_usage_error(const std::vector<std::string>& words, Body&& body) {
   try {
     body();
     ADD_FAILURE() << "nothing was refused";
@@ -50,7 +50,7 @@ void expect_refused(const std::vector<std::string>& words, Body&& body) {
 }
 
 TEST(StoredModel, IsRefusedWithOptionValueAndBound) {
-  EXPECT_EQ(stored_model(state_of(small()), "here").d_model, 32);
+  EXPECT_EQ(stored_model(run_state_of(small()), "here").d_model, 32);
   const std::map<std::string, std::vector<std::string>> wrong = {
       {"model.context", {"9223372036854775807", "4611686018427387904", "0", "-1"}},
       {"model.n_layers", {"2000000000", "10001"}},
@@ -60,9 +60,9 @@ TEST(StoredModel, IsRefusedWithOptionValueAndBound) {
       {"model.vocab_size", {"9223372036854775807"}}};
   for (const auto& [key, values] : wrong)
     for (const std::string& value : values) {
-      RunState state = state_of(small());
+      RunState state = run_state_of(small());
       state.config.at(key) = value;
-      expect_refused({"here", key, value}, [&] { (void)stored_model(state, "here"); });
+      expect_usage_error({"here", key, value}, [&] { (void)stored_model(state, "here"); });
     }
 }
 
@@ -72,7 +72,7 @@ TEST(StoredModel, MustHaveTheTensorsThatAreHeld) {
                           const std::vector<std::string>& words) {
     std::vector<std::string> all = words;
     all.push_back("here describes another model");
-    expect_refused(all, [&] { check_held(model, held, "here"); });
+    expect_usage_error(all, [&] { check_held(model, held, "here"); });
   };
   ModelConfig other = small();
   other.vocab_size = 2'000'000'000;
@@ -109,11 +109,11 @@ TEST(StoredModel, OfARunIsWhatItHolds) {
   const auto held = checkpoint_tensors(*info, *alone);
   check_held(model, held, info->path);
   model.n_layers = 5;
-  expect_refused({info->path, "no block 4"}, [&] { check_held(model, held, info->path); });
+  expect_usage_error({info->path, "no block 4"}, [&] { check_held(model, held, info->path); });
 }
 
 TEST(StoredState, CountsLieWithinWhatCanBeAddedTo) {
-  const RunState good = state_of(small());
+  const RunState good = run_state_of(small());
   const auto with = [&](const std::string& key, const std::string& value) {
     nlohmann::json json = nlohmann::json::parse(to_json(good, {}));
     json[key] = nlohmann::json::parse(value);
@@ -124,7 +124,7 @@ TEST(StoredState, CountsLieWithinWhatCanBeAddedTo) {
   for (const char* key : {"step", "samples", "optimizer_steps", "reduction_groups"})
     for (const char* value :
          {"9223372036854775807", "9007199254740993", "-9223372036854775808", "-2"})
-      expect_refused({"here", key, value}, [&] { (void)run_state(with(key, value), "here"); });
+      expect_usage_error({"here", key, value}, [&] { (void)run_state(with(key, value), "here"); });
 }
 
 }  // namespace

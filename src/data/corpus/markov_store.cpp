@@ -8,7 +8,7 @@
 namespace skein::data {
 namespace {
 
-constexpr int64_t kPiece = 1 << 16;
+constexpr int64_t kPieceTokens = 1 << 16;
 
 std::string beside(const MarkovStoreConfig& c) { return c.output + ".entropy.json"; }
 
@@ -22,7 +22,7 @@ double write_store(const std::string& path, int64_t tokens, const MarkovChain& c
   TokenStoreWriter writer(path, chain.symbols(), -1, "", false, existing);
   std::vector<int32_t> piece;
   for (int64_t done = 0; done < tokens; done += std::ssize(piece)) {
-    piece.resize(std::min(kPiece, tokens - done));
+    piece.resize(std::min(kPieceTokens, tokens - done));
     sampler.read(piece);
     writer.append(piece, 0);
   }

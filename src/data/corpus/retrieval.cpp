@@ -59,9 +59,9 @@ void check(const RetrievalConfig& c) {
 }
 
 // Numbers of one text, one after the other.
-class Draws {
+class TextDraws {
  public:
-  Draws(uint64_t key, int64_t text) : key_(key), text_(static_cast<uint64_t>(text)) {}
+  TextDraws(uint64_t key, int64_t text) : key_(key), text_(static_cast<uint64_t>(text)) {}
   int64_t below(int64_t end) {
     const PhiloxBlock bits = philox(key_, text_, next_++);
     return static_cast<int64_t>(uniform_double(bits[0], bits[1]) * static_cast<double>(end));
@@ -86,14 +86,14 @@ struct AskingText {
 
 std::string word(const char* kind, int64_t number) { return fmt::format("{}{}", kind, number); }
 
-std::vector<std::string> noise_of(const RetrievalConfig& c, int64_t count, Draws& draws) {
+std::vector<std::string> noise_of(const RetrievalConfig& c, int64_t count, TextDraws& draws) {
   std::vector<std::string> made;
   for (int64_t i = 0; i < count; ++i) made.push_back(word("n", draws.below(c.noise)));
   return made;
 }
 
 // A key and a drawn value in place of two words, for each key.
-void hide_pairs(const RetrievalConfig& c, std::span<const int64_t> keys, Draws& draws,
+void hide_pairs(const RetrievalConfig& c, std::span<const int64_t> keys, TextDraws& draws,
                 std::vector<std::string>& words) {
   const std::vector<int64_t> places = draws.some(std::ssize(keys), std::ssize(words) / 2);
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -103,7 +103,7 @@ void hide_pairs(const RetrievalConfig& c, std::span<const int64_t> keys, Draws& 
 }
 
 // Which of the pairs is asked for, nobody sees by its place among them.
-AskingText text_of(const RetrievalConfig& c, Draws draws) {
+AskingText asking_text(const RetrievalConfig& c, TextDraws draws) {
   const std::vector<int64_t> keys = draws.some(c.pairs, c.keys);
   const std::span<const int64_t> others = std::span(keys).subspan(1);
   const int64_t beyond = draws.below(c.pairs), least = 2 * beyond;
@@ -137,7 +137,7 @@ void write_texts(const RetrievalConfig& c, Spool& file) {
   const uint64_t key = derive_key(c.seed, "texts that ask");
   append(file, "text\tlabel\n");
   for (int64_t text = 0; text < c.texts; ++text) {
-    const AskingText made = text_of(c, Draws(key, text));
+    const AskingText made = asking_text(c, TextDraws(key, text));
     append(file, fmt::format("{}\t{}\n", fmt::join(made.words, " "), made.label));
   }
 }

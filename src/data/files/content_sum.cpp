@@ -14,7 +14,7 @@
 
 namespace skein::data {
 
-constexpr uint64_t kPiece = uint64_t{4} << 20;
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
 std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uint64_t begin,
                                     uint64_t bytes, const std::function<bool()>& go_on) {
@@ -22,7 +22,7 @@ std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uin
                                                                        XXH3_freeState);
   if (!state || XXH3_64bits_reset(state.get()) != XXH_OK)
     fail("out of memory to sum the bytes of {}", name);
-  std::vector<char> piece(std::min(kPiece, bytes));
+  std::vector<char> piece(std::min(kPieceBytes, bytes));
   for (uint64_t done = 0; done < bytes;) {
     const size_t wanted = std::min<uint64_t>(piece.size(), bytes - done);
     const ssize_t got = ::pread(descriptor, piece.data(), wanted, begin + done);

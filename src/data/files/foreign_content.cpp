@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-struct Signature {
+struct ContentSignature {
   std::string_view bytes;
   const char* what;
   const char* advice;
@@ -26,7 +26,7 @@ constexpr const char* kArrow =
 
 // None of these can begin UTF-8 text, or would be sensible text. Longer ones before those they
 // begin with.
-constexpr Signature kSignatures[] = {
+constexpr ContentSignature kSignatures[] = {
     {"\xFF\xFE\0\0"sv, "UTF-32 text", "convert it with `iconv -f UTF-32 -t UTF-8`"},
     {"\xFF\xFE"sv, "UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"},
     {"\xFE\xFF"sv, "UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"},

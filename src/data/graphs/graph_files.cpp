@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-GraphLayout layout_of(const GraphFilesConfig& config) {
+GraphLayout graph_layout(const GraphFilesConfig& config) {
   if (config.layout != GraphLayout::automatic) return config.layout;
   if (!config.edges.empty()) return GraphLayout::nodes;
   const std::string& first = config.inputs.front();
@@ -113,7 +113,7 @@ GraphSet read_graphs(const GraphFilesConfig& config) {
   for (const std::string& input : config.inputs)
     require(input == "-" || fs::exists(input), "cannot read {}: there is no such file or folder",
             input);
-  const GraphLayout layout = layout_of(config);
+  const GraphLayout layout = graph_layout(config);
   check(config, layout);
   GraphFilesConfig settled = config;
   const bool columns = layout == GraphLayout::tu || layout == GraphLayout::lists;

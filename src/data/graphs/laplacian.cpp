@@ -21,7 +21,7 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr int64_t kWholeBasis = 300;  // nodes
-constexpr int64_t kMostNumbers = int64_t{1} << 29;
+constexpr int64_t kMostEigenNumbers = int64_t{1} << 29;
 constexpr double kResidual = 1e-10, kTiny = 1e-9, kEqual = 1e-8;
 
 // In eight sums, which the processor can make at once.
@@ -216,7 +216,7 @@ class Search {
     std::vector<Vector> basis{fresh({})};
     Tridiagonal matrix;
     for (int64_t size = 1;; ++size) {
-      require(size <= kMostNumbers / graph_.nodes,
+      require(size <= kMostEigenNumbers / graph_.nodes,
               "{}: its eigenvectors do not settle within {} products; ask for fewer with "
               "graphs.laplacian",
               graph_.name, size - 1);

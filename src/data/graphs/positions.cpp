@@ -10,7 +10,7 @@
 namespace skein::data {
 namespace {
 
-constexpr int64_t kMostColumns = 1024, kMostRounds = 64;
+constexpr int64_t kMostPositions = 1024, kMostColourings = 64;
 // Of a matrix of all pairs: 2^32 numbers.
 constexpr int64_t kMostDistanceNodes = 65536;
 
@@ -19,19 +19,19 @@ std::span<const uint32_t> neighbours(const Graph& graph, int64_t node) {
       .subspan(graph.link_starts[node], graph.link_starts[node + 1] - graph.link_starts[node]);
 }
 
-using Signature = std::vector<uint32_t>;
+using NodeSignature = std::vector<uint32_t>;
 
 // The own colour, and those of the neighbours in rising order.
-Signature signature_of(const Graph& graph, int64_t node, const std::vector<uint32_t>& colours,
-                       int64_t stride, int64_t round) {
-  Signature made{colours[node * stride + round]};
+NodeSignature signature_of(const Graph& graph, int64_t node, const std::vector<uint32_t>& colours,
+                           int64_t stride, int64_t round) {
+  NodeSignature made{colours[node * stride + round]};
   for (const uint32_t other : neighbours(graph, node))
     made.push_back(colours[other * stride + round]);
   std::sort(made.begin() + 1, made.end());
   return made;
 }
 
-std::string_view bytes_of(const Signature& signature) {
+std::string_view bytes_of(const NodeSignature& signature) {
   return {reinterpret_cast<const char*>(signature.data()), signature.size() * sizeof(uint32_t)};
 }
 
@@ -50,12 +50,12 @@ void bind(Options& options, PositionsConfig& c) {
 }
 
 void check(const PositionsConfig& c) {
-  require(c.laplacian >= 0 && c.laplacian <= kMostColumns, "graphs.laplacian={}; it is 0 to {}",
-          c.laplacian, kMostColumns);
-  require(c.walks >= 0 && c.walks <= kMostColumns, "graphs.walks={}; it is 0 to {}", c.walks,
-          kMostColumns);
-  require(c.colours >= -1 && c.colours <= kMostRounds,
-          "graphs.colours={}; it is 0 to {}, or -1 for none", c.colours, kMostRounds);
+  require(c.laplacian >= 0 && c.laplacian <= kMostPositions, "graphs.laplacian={}; it is 0 to {}",
+          c.laplacian, kMostPositions);
+  require(c.walks >= 0 && c.walks <= kMostPositions, "graphs.walks={}; it is 0 to {}", c.walks,
+          kMostPositions);
+  require(c.colours >= -1 && c.colours <= kMostColourings,
+          "graphs.colours={}; it is 0 to {}, or -1 for none", c.colours, kMostColourings);
   require(c.distance_nodes >= 1 && c.distance_nodes <= kMostDistanceNodes,
           "graphs.distance_nodes={}; it is 1 to {}", c.distance_nodes, kMostDistanceNodes);
 }
@@ -128,7 +128,7 @@ NodeColours node_colours(const GraphSet& set, int64_t rounds) {
       colours[node * stride] = categories[node];
   }
   for (int64_t round = 0; round < rounds; ++round) {
-    std::map<Signature, std::vector<uint32_t*>> of;  // where each colour belongs
+    std::map<NodeSignature, std::vector<uint32_t*>> of;  // where each colour belongs
     for (size_t i = 0; i < made.size(); ++i)
       for (int64_t node = 0; node < set.graphs[i].nodes; ++node)
         of[signature_of(set.graphs[i], node, made[i], stride, round)].push_back(

@@ -54,7 +54,7 @@ Image padded(const Image& image, const AugmentConfig& c, const AugmentKey& key) 
 }
 
 // Between the four pixels around (y, x), black outside.
-double value_at(const uint8_t* plane, int64_t height, int64_t width, double y, double x) {
+double value_between(const uint8_t* plane, int64_t height, int64_t width, double y, double x) {
   const double low_y = std::floor(y), low_x = std::floor(x);
   const auto pixel = [&](double at_y, double at_x) -> double {
     if (at_y < 0 || at_x < 0 || at_y >= static_cast<double>(height) ||
@@ -86,7 +86,7 @@ Image turned(const Image& image, const AugmentConfig& c, const AugmentKey& key) 
     const double from_y = middle_y + cosine * y + sine * x,
                  from_x = middle_x + cosine * x - sine * y;
     for (int64_t channel = 0; channel < image.channels; ++channel)
-      made.values[channel * pixels + i] = static_cast<uint8_t>(std::lround(value_at(
+      made.values[channel * pixels + i] = static_cast<uint8_t>(std::lround(value_between(
           image.values.data() + channel * pixels, image.height, image.width, from_y, from_x)));
   }
   return made;

@@ -26,7 +26,7 @@ bool begins_like_idx(const std::string& path) {
   return got == sizeof head && head[0] == 0 && head[1] == 0 && head[2] == 8;
 }
 
-ImageLayout layout_of(const ImageFilesConfig& config) {
+ImageLayout image_layout(const ImageFilesConfig& config) {
   if (config.layout != ImageLayout::automatic) return config.layout;
   const std::string& first = config.inputs.front();
   require(fs::exists(first), "cannot read {}: there is no such file or folder", first);
@@ -58,7 +58,7 @@ void check(const ImageFilesConfig& config) {
 
 std::unique_ptr<ImageFiles::Source> source_of(const ImageFilesConfig& config,
                                               std::vector<std::string>& classes) {
-  const ImageLayout layout = layout_of(config);
+  const ImageLayout layout = image_layout(config);
   require(layout == ImageLayout::idx || config.labels.empty(),
           "images.labels={} are for IDX files; folders, tables and CIFAR say their labels "
           "themselves",

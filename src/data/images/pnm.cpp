@@ -7,7 +7,7 @@
 namespace skein::data {
 namespace {
 
-constexpr uint64_t kMostNumber = 1'000'000'000;
+constexpr uint64_t kMostPnmNumber = 1'000'000'000;
 
 class PnmReader {
  public:
@@ -56,7 +56,7 @@ class PnmReader {
     uint64_t value = 0;
     const size_t begun = at_;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
-      value = std::min(value * 10 + static_cast<uint64_t>(text_[at_] - '0'), kMostNumber);
+      value = std::min(value * 10 + static_cast<uint64_t>(text_[at_] - '0'), kMostPnmNumber);
     require(at_ > begun, "{} is a damaged PNM file: at byte {} a number should stand, its {}",
             name_, begun, what);
     return value;

@@ -18,12 +18,12 @@
 namespace skein::data {
 namespace {
 
-enum class Fate : uint8_t { shown, masked, removed, covered };
+enum class TokenFate : uint8_t { shown, masked, removed, covered };
 
 struct TextToken {
   int32_t id, origin;
   bool begins, stays;
-  Fate fate = Fate::shown;
+  TokenFate fate = TokenFate::shown;
   bool spanned = false;  // a span begins here
   int32_t empty = 0;     // spans without a word that stand before it
 };
@@ -104,7 +104,7 @@ void cover(TextTokens& tokens, std::span<const Unit> words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const bool goes_on = i > 0 && words[i].begin == words[i - 1].end;
     if (!goes_on) tokens[words[i].begin].spanned = true;
-    for (int64_t at = words[i].begin; at < words[i].end; ++at) tokens[at].fate = Fate::covered;
+    for (int64_t at = words[i].begin; at < words[i].end; ++at) tokens[at].fate = TokenFate::covered;
   }
 }
 
@@ -134,21 +134,22 @@ void infill(TextTokens& tokens, const std::vector<Unit>& words, const NoiseConfi
 void mask_and_delete(TextTokens& tokens, std::vector<Unit> units, const NoiseConfig& config,
                      Draws& draws) {
   const int64_t all = std::ssize(units);
-  std::erase_if(units, [&](const Unit& unit) { return tokens[unit.begin].fate != Fate::shown; });
+  std::erase_if(units,
+                [&](const Unit& unit) { return tokens[unit.begin].fate != TokenFate::shown; });
   const int64_t masked = std::min(drawn_count(config.mask * all, draws), std::ssize(units));
   const int64_t hidden =
       std::min(masked + drawn_count(config.remove * all, draws), std::ssize(units));
   choose_first(units, hidden, draws);
   for (int64_t i = 0; i < hidden; ++i)
     for (int64_t at = units[i].begin; at < units[i].end; ++at)
-      tokens[at].fate = i < masked ? Fate::masked : Fate::removed;
+      tokens[at].fate = i < masked ? TokenFate::masked : TokenFate::removed;
 }
 
 // Leaves out mask tokens that hide nothing, until the text has room.
 void make_room(TextTokens& tokens, int64_t most) {
   int64_t length = -1;  // the one at the end is none
   for (const TextToken& token : tokens)
-    length += token.empty + (token.spanned ? 1 : 0) + (token.fate == Fate::shown ? 1 : 0);
+    length += token.empty + (token.spanned ? 1 : 0) + (token.fate == TokenFate::shown ? 1 : 0);
   for (auto token = tokens.rbegin(); token != tokens.rend() && length > most; ++token) {
     const int32_t left_out = narrow<int32_t>(std::min<int64_t>(token->empty, length - most));
     token->empty -= left_out;
@@ -168,8 +169,8 @@ NoisedText written(const TextTokens& tokens, const NoiseVocabulary& vocabulary, 
     for (int32_t i = 0; i < token.empty; ++i) write(vocabulary.mask(), -1);
     if (token.spanned) write(vocabulary.mask(), -1);
     if (&token == &tokens.back()) break;
-    if (token.fate == Fate::shown) write(token.id, token.origin);
-    if (token.fate == Fate::masked)
+    if (token.fate == TokenFate::shown) write(token.id, token.origin);
+    if (token.fate == TokenFate::masked)
       write(draws.uniform() < random ? vocabulary.random_id(draws) : vocabulary.mask(), -1);
   }
   return made;

@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t kTreeHeader = 34, kNodePrefix = 6, kNodeOverhead = 10;
 constexpr uint64_t kMostDepth = 8;  // nodes have dozens of children: more than any memory holds
 
-constexpr uint64_t kMostRecords = uint64_t{1} << 18;
+constexpr uint64_t kMostTreeRecords = uint64_t{1} << 18;
 
 using Record = std::span<const std::byte>;
 
@@ -28,7 +28,7 @@ class Tree {
     require(version == 0 && type == static_cast<uint64_t>(kind),
             "a B-tree has version {} and type {}", version, type);
     require(record == record_, "a B-tree has records of {} bytes instead of {}", record, record_);
-    require(depth_ <= kMostDepth && total_ <= std::min(kMostRecords, file.size() / record_),
+    require(depth_ <= kMostDepth && total_ <= std::min(kMostTreeRecords, file.size() / record_),
             "a B-tree says {} levels and {} records, more than there can be", depth_, total_);
     measure(node_bytes);
   }

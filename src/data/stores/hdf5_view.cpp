@@ -48,11 +48,12 @@ bool is_read(uint64_t type) {
 }
 
 // IV.A.1.b, version 2: hands each message to `found`.
-class Header {
+class ObjectHeader {
  public:
   using Found = std::function<void(const Message& message)>;
 
-  Header(const Hdf5Bytes& file, uint64_t at, const Found& found) : file_(file), found_(found) {
+  ObjectHeader(const Hdf5Bytes& file, uint64_t at, const Found& found)
+      : file_(file), found_(found) {
     const uint64_t prefix = read_prefix(at);
     read_messages(file.block(at, prefix + first_bytes_, "OHDR").subspan(prefix));
     for (size_t i = 0; i < more_.size(); ++i) read_messages(more(more_[i].first, more_[i].second));
@@ -155,7 +156,7 @@ struct Hdf5View::Impl {
     if (known) return known;
     auto made = std::make_shared<Hdf5Parsed>();
     bool elsewhere = false;
-    Header(bytes, at, [&](const Message& message) {
+    ObjectHeader(bytes, at, [&](const Message& message) {
       require(message.type != kSymbolTable,
               "a group is of the old kind; write the file with libver=\"latest\"");
       const bool away = message.type == kExternal || message.type == kFilters;

@@ -13,7 +13,7 @@ namespace skein::scaling {
 namespace {
 
 constexpr const char* kFormat = "skein-sweep-results";
-constexpr int64_t kVersion = 2;
+constexpr int64_t kResultsVersion = 2;
 constexpr size_t kGrowth = size_t{1} << 20;
 
 // --- writing ---
@@ -135,10 +135,10 @@ class StoreReader {
     int64_t version = 0;
     const data::Hdf5Id named(H5Aopen(file_.get(), "version", H5P_DEFAULT), H5Aclose);
     if (!named.valid() || H5Aread(named.get(), H5T_NATIVE_INT64, &version) < 0) damaged("version");
-    require(version == kVersion,
+    require(version == kResultsVersion,
             "{} has version {} of the results' format; this program reads {}: fit the CSV file "
             "beside it",
-            path_, version, kVersion);
+            path_, version, kResultsVersion);
   }
 
   // What a dataset of numbers holds.
@@ -261,7 +261,7 @@ void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
   const data::Hdf5Lock lock;
   StoreWriter store(path);
   store.attribute("format", kFormat);
-  store.attribute("version", kVersion);
+  store.attribute("version", kResultsVersion);
   write_runs(store, runs);
   std::vector<std::string> texts;
   for (const Settings& one : settings)

@@ -157,10 +157,10 @@ class Recorder : public AttentionWatcher {
   std::string bytes_;
 };
 
-using Parts = std::map<std::pair<int64_t, int64_t>, std::map<int64_t, Tensor>>;
+using MapParts = std::map<std::pair<int64_t, int64_t>, std::map<int64_t, Tensor>>;
 
 // Into `parts`, by layer and first head.
-void unpack(const std::string& bytes, Parts& parts) {
+void unpack_maps(const std::string& bytes, MapParts& parts) {
   for (size_t at = 0; at < bytes.size();) {
     MapHead head{};
     std::memcpy(&head, bytes.data() + at, sizeof head);
@@ -194,10 +194,10 @@ std::vector<AttentionMap> attention_maps(const AttendedText& text, const Evaluat
   step.micro_batches.push_back(text.batch);
   model.pipeline.run(step, watched);
   // Data-parallel ranks have seen the same.
-  Parts parts;
+  MapParts parts;
   for (const std::string& bytes :
        model.mesh.world().all_gather(model.mesh.dp().rank() == 0 ? recorder.bytes() : ""))
-    unpack(bytes, parts);
+    unpack_maps(bytes, parts);
   std::vector<AttentionMap> made;
   for (const auto& [layer, heads] : parts)
     made.push_back({static_cast<int>(layer.first), layer.second != 0, joined(heads)});

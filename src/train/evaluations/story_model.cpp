@@ -10,7 +10,7 @@
 namespace skein::train {
 namespace {
 
-LabelHead head_in(const TrainedModel& source) {
+LabelHead story_head_in(const TrainedModel& source) {
   const auto head = label_head(source.state.notes, source.info.path);
   require(
       head && head->outputs() == source.model.vocab_size,
@@ -58,7 +58,7 @@ std::string StoryAnswer::text() const {
 StoryModel::StoryModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
                        int64_t batch, Group& world)
     : name_(source.info.path),
-      head_(head_in(source)),
+      head_(story_head_in(source)),
       memories_(source.model.architecture->memories(source.model)),
       model_(source, parallel, dtype, world),
       batch_(batch) {}

@@ -56,9 +56,9 @@ class LinkRecorder : public AttentionWatcher {
 };
 
 // By sample and layer, and by first head.
-using Parts = std::map<std::pair<int64_t, int64_t>, std::map<int64_t, WeighedLinks>>;
+using LinkParts = std::map<std::pair<int64_t, int64_t>, std::map<int64_t, WeighedLinks>>;
 
-void unpack(const std::string& bytes, Parts& parts) {
+void unpack_links(const std::string& bytes, LinkParts& parts) {
   size_t at = 0;
   const auto take = [&](void* to, size_t size) {
     std::memcpy(to, bytes.data() + at, size);
@@ -146,8 +146,8 @@ std::vector<WeighedGraph> weighed_graphs(TrainedGraphModel& model,
   for (const data::GraphUnit& unit : few.units()) made.push_back(graph_of(few, unit, wanted.node));
   LinkRecorder recorder;
   model.watch(few, recorder);
-  Parts parts;
-  for (const std::string& bytes : model.gathered(recorder.bytes())) unpack(bytes, parts);
+  LinkParts parts;
+  for (const std::string& bytes : model.gathered(recorder.bytes())) unpack_links(bytes, parts);
   for (const auto& [place, heads] : parts) {
     WeighedLinks all = joined(heads);
     made[static_cast<size_t>(place.first)].layers.push_back(

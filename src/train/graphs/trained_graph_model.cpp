@@ -48,7 +48,7 @@ void refuse_graph_part(const Options& options, Reads reads) {
 
 namespace {
 
-LabelHead head_in(const TrainedModel& source) {
+LabelHead graph_head_in(const TrainedModel& source) {
   const auto head = label_head(source.state.notes, source.info.path);
   require(head && head->reads_graphs(), "the notes of {} do not say how it reads graphs",
           source.info.path);
@@ -72,7 +72,7 @@ TrainedGraphModel::TrainedGraphModel(const TrainedModel& source, const ParallelC
                                      DType dtype, int64_t batch, Group& world,
                                      const MakeObjective& objective)
     : origin_(source.info.path),
-      head_(head_in(source)),
+      head_(graph_head_in(source)),
       asks_pairs_(head_.pairs && !objective),
       model_(source, parallel, dtype, world, objective),
       batch_(batch),

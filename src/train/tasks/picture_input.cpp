@@ -12,7 +12,7 @@
 namespace skein::train {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // The first bytes of a file; "" of what is none.
 std::string head_of(const std::string& path) {

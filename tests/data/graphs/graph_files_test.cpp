@@ -9,7 +9,7 @@ namespace skein::data {
 namespace {
 
 using namespace test;
-using Rows = std::vector<std::vector<uint32_t>>;
+using NodeRows = std::vector<std::vector<uint32_t>>;
 using Ids = std::vector<int32_t>;
 using Floats = std::vector<float>;
 using Words = std::vector<std::string>;
@@ -25,8 +25,8 @@ TEST(GraphFiles, AGraphALine) {
                       "\n\n"
                       R"({"nodes":["a"],"edges":[],"y":1,"split":"val"})");
   ASSERT_EQ(set.graphs.size(), 2u);
-  EXPECT_EQ(neighbours_of(set.graphs[0]), (Rows{{1}, {0, 2}, {1}}));
-  EXPECT_EQ(neighbours_of(set.graphs[1]), (Rows{{}}));
+  EXPECT_EQ(neighbours_of(set.graphs[0]), (NodeRows{{1}, {0, 2}, {1}}));
+  EXPECT_EQ(neighbours_of(set.graphs[1]), (NodeRows{{}}));
   EXPECT_EQ(set.of(GraphPart::node_category).names, (Words{"a", "b"}));
   EXPECT_EQ(set.graphs[0].of(GraphPart::node_category).ids, (Ids{1, 0, 1}));
   EXPECT_EQ(set.of(GraphPart::link_category).names, (Words{"5", "7"}));
@@ -87,16 +87,16 @@ TEST(GraphFiles, WhatOnlySomeHaveIsACategoryOrRefused) {
 
 TEST(GraphFiles, LinksGoBothWaysUnlessDirected) {
   const std::string line = R"({"nodes":3,"edges":[[0,1],[1,0],[2,1],[2,2]]})";
-  EXPECT_EQ(neighbours_of(graphs_of_lines(line).graphs[0]), (Rows{{1}, {0, 2}, {1, 2}}));
+  EXPECT_EQ(neighbours_of(graphs_of_lines(line).graphs[0]), (NodeRows{{1}, {0, 2}, {1, 2}}));
   GraphFilesConfig config;
   config.self_loops = SelfLoops::drop;
-  EXPECT_EQ(neighbours_of(graphs_of_lines(line, config).graphs[0]), (Rows{{1}, {0, 2}, {1}}));
+  EXPECT_EQ(neighbours_of(graphs_of_lines(line, config).graphs[0]), (NodeRows{{1}, {0, 2}, {1}}));
   config.self_loops = SelfLoops::add;
   EXPECT_EQ(neighbours_of(graphs_of_lines(line, config).graphs[0]),
-            (Rows{{0, 1}, {0, 1, 2}, {1, 2}}));
+            (NodeRows{{0, 1}, {0, 1, 2}, {1, 2}}));
   config.directed = true;
   config.self_loops = SelfLoops::keep;
-  EXPECT_EQ(neighbours_of(graphs_of_lines(line, config).graphs[0]), (Rows{{1}, {0, 2}, {2}}));
+  EXPECT_EQ(neighbours_of(graphs_of_lines(line, config).graphs[0]), (NodeRows{{1}, {0, 2}, {2}}));
 }
 
 TEST(GraphFiles, LinksThatAreListedTwice) {
@@ -104,9 +104,9 @@ TEST(GraphFiles, LinksThatAreListedTwice) {
   expect_lines_refused(twice, {"graphs.jsonl:1", "nodes 0 and 1 was there already"});
   GraphFilesConfig config;
   config.duplicates = Duplicates::keep;
-  EXPECT_EQ(neighbours_of(graphs_of_lines(twice, config).graphs[0]), (Rows{{1, 1}, {0, 0}}));
+  EXPECT_EQ(neighbours_of(graphs_of_lines(twice, config).graphs[0]), (NodeRows{{1, 1}, {0, 0}}));
   config.duplicates = Duplicates::drop;
-  EXPECT_EQ(neighbours_of(graphs_of_lines(twice, config).graphs[0]), (Rows{{1}, {0}}));
+  EXPECT_EQ(neighbours_of(graphs_of_lines(twice, config).graphs[0]), (NodeRows{{1}, {0}}));
   const std::string differ = R"({"nodes":2,"edges":[[0,1,3],[1,0,4]]})";
   expect_lines_refused(differ, {"has another value than the way back", "graphs.directed"});
   config.directed = true;
@@ -165,7 +165,7 @@ TEST(GraphFiles, ANodeALine) {
   const GraphSet set = read_graphs(
       nodes_and_links(scratch, nodes.substr(0, nodes.rfind("}")) + R"(,"x":[]})", "5\tb\nb\t7\n"));
   const Graph& graph = set.graphs.at(0);
-  EXPECT_EQ(neighbours_of(graph), (Rows{{1}, {0, 2}, {1}}));
+  EXPECT_EQ(neighbours_of(graph), (NodeRows{{1}, {0, 2}, {1}}));
   EXPECT_EQ(set.of(GraphPart::node_label).names, (Words{"0", "2", "(none)"}));
   EXPECT_EQ(graph.of(GraphPart::node_label).ids, (Ids{1, 0, 2}));
   EXPECT_EQ(graph.of(GraphPart::node_split).ids, (Ids{0, 2, 3}));
@@ -202,7 +202,7 @@ TEST(GraphFiles, TablesOfLinks) {
   GraphFilesConfig config{.inputs = {scratch.file("a.csv")}};
   config.header = true;
   const GraphSet set = read_graphs(config);
-  EXPECT_EQ(neighbours_of(set.graphs[0]), (Rows{{1, 2}, {0}, {0}}));
+  EXPECT_EQ(neighbours_of(set.graphs[0]), (NodeRows{{1, 2}, {0}, {0}}));
   EXPECT_EQ(set.graphs[0].of(GraphPart::link_number).numbers, (Floats{0.5, 2, 0.5, 2}));
   config.link_value = LinkValue::label;
   EXPECT_EQ(read_graphs(config).of(GraphPart::link_label).width, 1);
@@ -238,7 +238,7 @@ TEST(GraphFiles, FoldersOfTu) {
   write_tu(scratch);
   const GraphSet set = read_graphs({.inputs = {scratch.file("DS")}});
   ASSERT_EQ(set.graphs.size(), 2u);
-  EXPECT_EQ(neighbours_of(set.graphs[0]), (Rows{{1}, {0, 2}, {1}}));
+  EXPECT_EQ(neighbours_of(set.graphs[0]), (NodeRows{{1}, {0, 2}, {1}}));
   EXPECT_EQ(set.graphs[1].nodes, 1);
   EXPECT_EQ(set.of(GraphPart::label).names, (Words{"-1", "3"}));
   EXPECT_EQ(set.graphs[1].of(GraphPart::label).ids, (Ids{1}));
@@ -279,7 +279,7 @@ GraphSet lists_of(const std::string& text) {
 
 TEST(GraphFiles, ListsOfNeighbours) {
   const GraphSet set = lists_of("2\n3 0\n5 1 1 0.5\n5 2 0 2 1\n6 1 1 2\n1 2\n5 0 0\n");
-  EXPECT_EQ(neighbours_of(set.graphs.at(0)), (Rows{{1}, {0, 2}, {1}}));
+  EXPECT_EQ(neighbours_of(set.graphs.at(0)), (NodeRows{{1}, {0, 2}, {1}}));
   EXPECT_EQ(set.of(GraphPart::label).names, (Words{"0", "2"}));
   EXPECT_EQ(set.graphs[1].of(GraphPart::label).ids, (Ids{1}));
   EXPECT_EQ(set.graphs[0].of(GraphPart::node_number).numbers, (Floats{0.5, 1, 2}));

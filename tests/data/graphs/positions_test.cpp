@@ -96,7 +96,7 @@ TEST(Positions, EigenvectorsHaveNumpysValues) {
 }
 
 // The same graph with node n in place of node 7 n.
-Graph permuted(const Graph& graph, std::vector<int64_t>& place) {
+Graph permuted_graph(const Graph& graph, std::vector<int64_t>& place) {
   place.resize(graph.nodes);
   for (int64_t node = 0; node < graph.nodes; ++node) place[node] = node * 7 % graph.nodes;
   Json edges = Json::array();
@@ -110,7 +110,7 @@ Graph permuted(const Graph& graph, std::vector<int64_t>& place) {
 TEST(Positions, GoWithTheNodes) {
   const Graph graph = goldens()[1].graph;  // 41 nodes, no multiple of 7
   std::vector<int64_t> place;
-  const Graph other = permuted(graph, place);
+  const Graph other = permuted_graph(graph, place);
   const std::vector<float> returns = return_probabilities(graph, kSteps),
                            moved = return_probabilities(other, kSteps);
   const std::vector<uint8_t> lengths = path_lengths(graph), moved_lengths = path_lengths(other);

@@ -19,7 +19,7 @@ Ids ids_of(const Tensor& x) {
 }
 
 // 2 x 3 patches of 2 x 2 pixels, four of them hidden.
-PictureForm form() {
+PictureForm picture_form() {
   return {.channels = 1,
           .height = 4,
           .width = 6,
@@ -42,9 +42,9 @@ TEST(HiddenPatches, HaveTheLargestNumbers) {
 TEST(HiddenPatches, AreDrawnEvenly) {
   std::vector<int64_t> times(6);
   for (uint64_t i = 0; i < 3000; ++i) {
-    const PatchChoice one = hide_patches(form(), Draws(7, i));
+    const PatchChoice one = hide_patches(picture_form(), Draws(7, i));
     EXPECT_EQ(one.seen.size(), 2u);
-    EXPECT_EQ(one.hidden, hide_patches(form(), Draws(7, i)).hidden);
+    EXPECT_EQ(one.hidden, hide_patches(picture_form(), Draws(7, i)).hidden);
     for (const int32_t patch : one.hidden) ++times[patch];
   }
   for (const int64_t count : times) EXPECT_NEAR(static_cast<double>(count), 2000, 120);
@@ -59,7 +59,7 @@ TEST(HiddenPatches, AreSaidInTheirOwnUnits) {
 }
 
 TEST(HiddenPatches, StandInABatchApartFromThoseThatAreSeen) {
-  PictureForm of = form();
+  PictureForm of = picture_form();
   std::vector<float> numbers(24);
   std::iota(numbers.begin(), numbers.end(), 0.0f);
   const PatchChoice choice{{1, 4}, {0, 2, 3, 5}};
@@ -83,7 +83,7 @@ TEST(HiddenPatches, StandInABatchApartFromThoseThatAreSeen) {
 
 // What is said right rebuilds the picture.
 TEST(HiddenPatches, AreDrawn) {
-  PictureForm of = form();
+  PictureForm of = picture_form();
   Image picture{1, 4, 6, std::vector<uint8_t>(24)};
   for (size_t i = 0; i < 24; ++i) picture.values[i] = static_cast<uint8_t>(i * 9);
   const Ids hidden{0, 2, 3, 5};

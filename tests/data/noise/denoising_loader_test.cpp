@@ -22,7 +22,7 @@ using test::kPad;
 using test::kSep;
 using Ids = std::vector<int32_t>;
 
-constexpr int64_t kLength = 32;
+constexpr int64_t kNoisedLength = 32;
 constexpr int kSentinels = 8;
 
 // A row of a tensor, without what is behind `length`.
@@ -68,7 +68,7 @@ class Denoising : public testing::Test {
   Denoising() { test::write_sentence_store(store_, 60, kSentinels); }
 
   DenoisingLoader loader(const NoiseConfig& noise, const DataConfig& data = in_order(),
-                         const DenoisingRows& rows = {kLength, 0, 8}) const {
+                         const DenoisingRows& rows = {kNoisedLength, 0, 8}) const {
     return {{store_}, rows, 5, data, noise};
   }
   static DataConfig in_order() {
@@ -77,7 +77,9 @@ class Denoising : public testing::Test {
     return made;
   }
   // Tokens of text that the longest sample is made of.
-  static int64_t text_length(NoiseKind kind) { return kind == NoiseKind::text ? kLength - 2 : 34; }
+  static int64_t text_length(NoiseKind kind) {
+    return kind == NoiseKind::text ? kNoisedLength - 2 : 34;
+  }
   static NoiseConfig config(NoiseKind kind, NoiseSamples samples = NoiseSamples::windows) {
     NoiseConfig made;
     made.kind = kind;
@@ -98,15 +100,15 @@ class Denoising : public testing::Test {
 TEST_F(Denoising, WindowsOfTextAreAllOfTheStore) {
   const DenoisingLoader samples = loader(config(NoiseKind::text));
   const Ids all = text(true);
-  EXPECT_EQ(samples.samples_per_epoch(), std::ssize(all) / (kLength - 2));
+  EXPECT_EQ(samples.samples_per_epoch(), std::ssize(all) / (kNoisedLength - 2));
   const Batch batch = samples.batch(0, 20);
   EXPECT_FALSE(batch.places.defined());
   int64_t masks = 0, hidden = 0;
   for (int64_t i = 0; i < 20; ++i) {
     const Sides sides(batch, i);
     Ids wanted{kCls};
-    wanted.insert(wanted.end(), all.begin() + i * (kLength - 2),
-                  all.begin() + (i + 1) * (kLength - 2));
+    wanted.insert(wanted.end(), all.begin() + i * (kNoisedLength - 2),
+                  all.begin() + (i + 1) * (kNoisedLength - 2));
     wanted.push_back(kSep);
     EXPECT_EQ(sides.target, wanted);
     EXPECT_EQ(sides.fed.front(), kSep) << "starts with the end, as BART";
@@ -126,7 +128,7 @@ TEST_F(Denoising, WindowsOfTextAreAllOfTheStore) {
     EXPECT_EQ(shown, seen) << "what is not hidden is what the source shows";
     EXPECT_EQ(batch.sample_ids.data<int64_t>()[i], i);
     EXPECT_EQ(sides.segments, Ids(sides.target.size(), 0));
-    EXPECT_EQ(sides.positions, test::ascending(0, kLength));
+    EXPECT_EQ(sides.positions, test::ascending(0, kNoisedLength));
     EXPECT_EQ(sides.source_positions,
               test::ascending(0, static_cast<int32_t>(sides.source.size())));
   }
@@ -211,7 +213,7 @@ TEST_F(Denoising, WindowsOfSpansFillTheSourceWithTextAlone) {
   const Batch batch = samples.batch(0, samples.samples_per_epoch());
   for (int64_t i = 0; i < batch.size(); ++i) {
     const Sides sides(batch, i);
-    ASSERT_EQ(std::ssize(sides.source), kLength);
+    ASSERT_EQ(std::ssize(sides.source), kNoisedLength);
     EXPECT_EQ(sides.fed.front(), kPad) << "starts with padding, as T5";
     Ids undone;
     for (const int32_t id : sides.source) {
@@ -252,7 +254,7 @@ TEST_F(Denoising, SpansReadDocumentsThatBeginWithTheirEnd) {
   }
 }
 
-void expect_equal_rows(const Batch& one, int64_t at, const Batch& other, int64_t there) {
+void expect_equal_samples(const Batch& one, int64_t at, const Batch& other, int64_t there) {
   for_each_field(
       [&](const FieldKind& kind, const Tensor& left, const Tensor& right) {
         ASSERT_EQ(left.defined(), right.defined());
@@ -273,12 +275,13 @@ TEST_F(Denoising, SamplesAreFunctionsOfTheirNumbers) {
       noise.mask = noise.remove = 0.1;
       noise.rotate = 0.5;
       const std::vector<std::string> stores{"0.7:" + store_, "0.3:" + other};
-      const DenoisingLoader samples(stores, {kLength, 0, 8}, 5, {}, noise);
-      const DenoisingLoader resumed(stores, {kLength, 0, 8}, 5, {}, noise);
+      const DenoisingLoader samples(stores, {kNoisedLength, 0, 8}, 5, {}, noise);
+      const DenoisingLoader resumed(stores, {kNoisedLength, 0, 8}, 5, {}, noise);
       const int64_t first = samples.samples_per_epoch() - 6;  // into the next epoch
       const Batch whole = samples.batch(first, 12);
-      for (int64_t i = 11; i >= 0; --i) expect_equal_rows(resumed.batch(first + i, 1), 0, whole, i);
-      expect_equal_rows(samples.batch(first + 3, 5), 2, whole, 5);
+      for (int64_t i = 11; i >= 0; --i)
+        expect_equal_samples(resumed.batch(first + i, 1), 0, whole, i);
+      expect_equal_samples(samples.batch(first + 3, 5), 2, whole, 5);
     }
 }
 
@@ -347,7 +350,7 @@ TEST_F(Denoising, RefuseStoresThatCannotBe) {
   Ids ids(300, 10);
   test::write_store(plain, 64, kSep, {ids}, test::small_wordpiece());
   const auto open = [&](const NoiseConfig& noise, const DataConfig& data = {}) {
-    DenoisingLoader({plain}, {kLength, 0, 8}, 1, data, noise);
+    DenoisingLoader({plain}, {kNoisedLength, 0, 8}, 1, data, noise);
   };
   expect_error(ExitCode::usage, {"plain.h5", "sentences", "noise.permute=0"},
                [&] { open(config(NoiseKind::text)); });
@@ -363,7 +366,7 @@ TEST_F(Denoising, RefuseStoresThatCannotBe) {
   const std::string unnamed = scratch_.file("bytes.h5");
   test::write_store(unnamed, 257, 256, {test::ascending(0, 200)}, "");
   expect_error(ExitCode::usage, {"bytes.h5", "no tokenizer", "noise"}, [&] {
-    DenoisingLoader({unnamed}, {kLength, 0, 8}, 1, {}, config(NoiseKind::text));
+    DenoisingLoader({unnamed}, {kNoisedLength, 0, 8}, 1, {}, config(NoiseKind::text));
   });
 }
 
@@ -372,7 +375,8 @@ TEST_F(Denoising, RefuseTokensThatMeanSomethingElse) {
   Ids ids(300, 10);
   ids[50] = 64 + kSentinels - 1;
   test::write_store(path, 64 + kSentinels, kSep, {ids}, test::small_wordpiece(kSentinels));
-  const DenoisingLoader samples({path}, {kLength, 0, 8}, 1, in_order(), config(NoiseKind::spans));
+  const DenoisingLoader samples({path}, {kNoisedLength, 0, 8}, 1, in_order(),
+                                config(NoiseKind::spans));
   samples.batch(0, 1);
   expect_error(ExitCode::usage, {"strange.h5", "id 71", "[34, 68)"}, [&] { samples.batch(1, 1); });
 }

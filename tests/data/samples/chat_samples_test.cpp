@@ -8,7 +8,7 @@ namespace skein::data {
 namespace {
 
 using Ids = std::vector<int32_t>;
-using Rows = std::vector<std::vector<int64_t>>;
+using SampleRows = std::vector<std::vector<int64_t>>;
 
 // From a text: capitals are answers, digits their ends.
 text::TemplatedChat chat(const std::string& text) {
@@ -37,10 +37,11 @@ Ids numbers_of(const Tensor& tensor, int64_t row) {
 }
 
 TEST(PackedRows, GoWhereTheyFitBest) {
-  EXPECT_EQ(packed_rows({5, 6, 3, 4, 2}, 10), (Rows{{0, 3}, {1, 2}, {4}}));
-  EXPECT_EQ(packed_rows({10, 10}, 10), (Rows{{0}, {1}}));
-  EXPECT_EQ(packed_rows({4, 4, 6}, 8), (Rows{{0, 1}, {2}}));
-  EXPECT_EQ(packed_rows({7, 7, 3, 3}, 10), (Rows{{0, 2}, {1, 3}})) << "of equal rows the first";
+  EXPECT_EQ(packed_rows({5, 6, 3, 4, 2}, 10), (SampleRows{{0, 3}, {1, 2}, {4}}));
+  EXPECT_EQ(packed_rows({10, 10}, 10), (SampleRows{{0}, {1}}));
+  EXPECT_EQ(packed_rows({4, 4, 6}, 8), (SampleRows{{0, 1}, {2}}));
+  EXPECT_EQ(packed_rows({7, 7, 3, 3}, 10), (SampleRows{{0, 2}, {1, 3}}))
+      << "of equal rows the first";
   EXPECT_TRUE(packed_rows({}, 10).empty());
 }
 
@@ -51,7 +52,7 @@ TEST(PackedRows, HoldEachOnceAndFillWell) {
   for (int i = 0; i < 3000; ++i)
     tokens +=
         lengths.emplace_back(1 + static_cast<int64_t>(random() % 60) * (random() % 4 == 0 ? 4 : 1));
-  const Rows rows = packed_rows(lengths, 256);
+  const SampleRows rows = packed_rows(lengths, 256);
   std::vector<int> seen(lengths.size());
   for (const auto& row : rows) {
     int64_t sum = 0;

@@ -16,7 +16,7 @@
 namespace skein::train {
 namespace {
 
-TrainedModel model_of(const ModelConfig& config) {
+TrainedModel watched_model(const ModelConfig& config) {
   TrainedModel made{};
   made.info.path = "runs/small";
   made.info.step = 7;
@@ -52,7 +52,7 @@ std::vector<AttentionMap> mapped(const ModelConfig& config, const std::string& t
     local.parameters().initialize(3);
     Pipeline pipeline(mesh, local.pipeline_model(), ScheduleKind::gpipe);
     const auto own =
-        attention_maps(attended_text(model_of(config), text), {pipeline, local.pass(), mesh});
+        attention_maps(attended_text(watched_model(config), text), {pipeline, local.pass(), mesh});
     if (world.rank() == world.size() - 1) made = own;
   });
   return made;
@@ -110,7 +110,7 @@ TEST(AttentionMaps, OfAPromptThatIsReadBothWaysAreWhole) {
 }
 
 TEST(AttentionMaps, RefuseTextsThatTheModelCannotSee) {
-  const TrainedModel model = model_of(small_model());
+  const TrainedModel model = watched_model(small_model());
   EXPECT_EQ(refusal_of([&] { attended_text(model, "seventeen letters"); }),
             "a text has 17 tokens, but the model sees at most 16 of one; shorten it");
   EXPECT_EQ(refusal_of([&] { attended_text(model, ""); }),
@@ -149,7 +149,7 @@ TEST(AttentionHabits, CountWhereTheLargestWeightsLie) {
 }
 
 TEST(AttendedPairs, TellWhatCanBeCopied) {
-  TrainedModel model = model_of(test::small_transformer());
+  TrainedModel model = watched_model(test::small_transformer());
   model.model.vocab_size = 257;
   model.model.context = transformer_options(model.model).source_context = 16;
   const text::Tokenizer& bytes = *model.state.tokenizer;
@@ -178,7 +178,7 @@ TEST(AttentionHabits, AskOfASourceOnlyWhatCanBeCopied) {
 
 TEST(AttentionFiles, HoldTheNumbersAndAPictureOfEachLayer) {
   const test::Scratch folder;
-  const TrainedModel model = model_of(small_model());
+  const TrainedModel model = watched_model(small_model());
   AttentionRecording one{{}, mapped(small_model(), "ab<", {1, 1, 1})};
   one.text = attended_text(model, "ab<");
   AttentionHabits habits;
