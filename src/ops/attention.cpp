@@ -18,7 +18,10 @@ void check_lists(const Tensor& q, const kernels::BlockLists& lists) {
   check(lists.size > 0, "attention: blocks of lists must have places, not {}", lists.size);
   check_operands("attention", {{"lists.starts", "LN", lists.starts, DType::i32},
                                {"lists.blocks", "E", lists.blocks, DType::i32}});
-  const int64_t rows = (q.dim(1) + lists.size - 1) / lists.size + 1, sets = lists.starts.dim(0);
+  check_both("lists.origins", lists.origins, "lists.rows", lists.rows);
+  const int64_t sets = lists.starts.dim(0),
+                rows = lists.rows.defined() ? lists.starts.dim(1)
+                                            : (q.dim(1) + lists.size - 1) / lists.size + 1;
   check((sets == 1 || sets == q.dim(2)) && lists.starts.dim(1) == rows,
         "attention: lists.starts must be [1,{0}] or [{1},{0}] for blocks of {2}, not {3}: q {4}",
         rows, q.dim(2), lists.size, lists.starts.shape(), q.shape());
@@ -57,6 +60,8 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                   optional({"first_key", "B", pattern.first_key, DType::i32}),
                   optional({"prefix", "B", pattern.prefix, DType::i32}),
                   optional({"marked", "BS", pattern.marked, DType::i32}),
+                  optional({"lists.origins", "BT", pattern.lists.origins, DType::i32}),
+                  optional({"lists.rows", "BT", pattern.lists.rows, DType::i32}),
                   optional({"query_places", "BT", pattern.query_places, DType::i32}),
                   optional({"key_places", "BS", pattern.key_places, DType::i32})});
   check(q.dim(2) % k.dim(2) == 0,

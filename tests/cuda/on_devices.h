@@ -31,7 +31,8 @@ struct There {
   kernels::AttentionArguments operator()(kernels::AttentionArguments x) const {
     kernels::Pattern& p = x.pattern;
     for (Tensor* part : {&p.query_segments, &p.key_segments, &p.first_key, &p.prefix, &p.marked,
-                         &p.query_places, &p.key_places, &p.lists.starts, &p.lists.blocks, &x.bias})
+                         &p.query_places, &p.key_places, &p.lists.starts, &p.lists.blocks,
+                         &p.lists.origins, &p.lists.rows, &x.bias})
       *part = (*this)(*part);
     x.sample_ids = (*this)(x.sample_ids);
     return x;

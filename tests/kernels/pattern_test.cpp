@@ -252,7 +252,7 @@ TEST(Pattern, ASampleDoesNotKnowItsBatch) {
       AttentionArguments own = d.arguments;
       Pattern& p = own.pattern;
       for (Tensor* x : {&p.query_segments, &p.key_segments, &p.first_key, &p.prefix, &p.marked,
-                        &p.query_places, &p.key_places})
+                        &p.query_places, &p.key_places, &p.lists.origins, &p.lists.rows})
         *x = alone(*x);
       if (bias.defined() && bias.dim(0) > 1) own.bias = alone(bias);
       const Attended one = attend({alone(d.in[0]), alone(d.in[1]), alone(d.in[2])}, own);

@@ -168,12 +168,14 @@ Var attended(const ops::AttentionArguments& arguments, const Shape& q, const Sha
 }
 
 TEST(OpChecks, TextsOfAttention) {
-  ops::AttentionArguments plain, of_queries, of_keys, of_both, dropped, placed, listed, emptied;
+  ops::AttentionArguments plain, of_queries, of_keys, of_both, dropped, placed, listed, counted,
+      emptied;
   of_queries.pattern.query_segments = of_both.pattern.query_segments = i32({1, 3});
   of_keys.pattern.key_segments = i32({1, 5});
   of_both.pattern.key_segments = i32({1, 3});
   placed.pattern.query_places = i32({1, 3});
   listed.pattern.lists = {2, i32({2, 3}), i32({4})};
+  counted.pattern.lists = {2, i32({1, 3}), i32({4}), i32({1, 3})};
   emptied.pattern.lists.size = -1;
   dropped.dropout = 1;
   dropped.sample_ids = Tensor::zeros({1}, DType::i64);
@@ -193,6 +195,7 @@ TEST(OpChecks, TextsOfAttention) {
   refused(placed, k, "attention: query_places need key_places, which are undefined");
   refused(listed, k,
           "attention: lists.starts must be [1,3] or [4,3] for blocks of 2, not [2,3]: q [1,3,4,2]");
+  refused(counted, k, "attention: lists.origins need lists.rows, which are undefined");
   refused(emptied, k, "attention: blocks of lists must have places, not -1");
   expect_texts({
       {[&] {

@@ -56,6 +56,10 @@ inline kernels::BlockLists drawn_lists(Draws& draws, const AttentionSizes& s, bo
   if (listed.empty()) listed.push_back(0);
   made.starts = Tensor::from(starts, {by_head ? s.heads : 1, rows + 1});
   made.blocks = Tensor::from(listed, {std::ssize(listed)});
+  if (draws.one_in(3)) {
+    made.origins = draws.ids(s.samples, s.queries, [&] { return draws.below(s.keys); });
+    made.rows = draws.ids(s.samples, s.queries, [&] { return draws.below(rows); });
+  }
   return made;
 }
 

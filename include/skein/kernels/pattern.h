@@ -19,6 +19,9 @@ struct BlockLists {
   // block i looks at blocks[starts[l,i]] .. blocks[starts[l,i+1] - 1], which rise. A block that is
   // listed m times counts m times: its weights are m · exp(score).
   Tensor starts, blocks;
+  // [B,T] i32, both or neither. Where blocks are not counted from the first place on: of each query
+  // the key that begins block 0 of those that its list names, and which of the N lists that is.
+  Tensor origins = {}, rows = {};
 };
 
 // Query i of T sees key j of S where
@@ -66,7 +69,12 @@ struct PatternView {
   int64_t queries, keys, before, after, first_query, first_key, prefix, marked_after, block;
   const int32_t *query_segments, *key_segments, *marked, *query_places, *key_places;
   const int32_t *starts, *blocks;  // of this head
+  const int32_t *origins, *rows;   // of the lists
   bool self_last;
+
+  // Of a query: its list, and the key from which the list counts blocks.
+  int64_t list_of(int64_t query) const { return rows ? rows[query] : query / block; }
+  int64_t origin_of(int64_t query) const { return origins ? origins[query] : 0; }
 
   // The query's place less the key's.
   int64_t places_back(int64_t query, int64_t key) const;

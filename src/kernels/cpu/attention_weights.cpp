@@ -13,9 +13,9 @@ Tensor on_host(const Tensor& x, DType dtype) {
 
 Pattern on_host(const Pattern& pattern) {
   Pattern made = pattern;
-  for (Tensor* x :
-       {&made.query_segments, &made.key_segments, &made.first_key, &made.lists.starts,
-        &made.lists.blocks, &made.prefix, &made.marked, &made.query_places, &made.key_places})
+  for (Tensor* x : {&made.query_segments, &made.key_segments, &made.first_key, &made.lists.starts,
+                    &made.lists.blocks, &made.lists.origins, &made.lists.rows, &made.prefix,
+                    &made.marked, &made.query_places, &made.key_places})
     *x = on_host(*x, DType::i32);
   return made;
 }

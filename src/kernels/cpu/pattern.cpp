@@ -37,6 +37,8 @@ PatternView::PatternView(const Pattern& pattern, int64_t sample, int64_t head, i
       starts(block ? row_of(pattern.lists.starts, pattern.lists.starts.dim(0) > 1 ? head : 0)
                    : nullptr),
       blocks(block ? pattern.lists.blocks.data<int32_t>() : nullptr),
+      origins(row_of(pattern.lists.origins, sample)),
+      rows(row_of(pattern.lists.rows, sample)),
       self_last(pattern.self_last) {}
 
 int64_t PatternView::places_back(int64_t query, int64_t key) const {
@@ -51,10 +53,10 @@ int64_t PatternView::times(int64_t query, int64_t key) const {
   if (self_last && apart == 0) return 0;
   int64_t listed = 1;
   if (block) {
-    const int32_t *first = blocks + starts[query / block],
-                  *last = blocks + starts[query / block + 1];
-    const auto found = std::equal_range(first, last, static_cast<int32_t>(key / block));
-    listed = found.second - found.first;
+    const int64_t from = key - origin_of(query), row = list_of(query);
+    const auto found = std::equal_range(blocks + starts[row], blocks + starts[row + 1],
+                                        static_cast<int32_t>(from / block));
+    listed = from < 0 ? 0 : found.second - found.first;
   }
   if (listed > 0 && -after <= apart && apart <= before) return listed;
   return key < prefix || (marked && marked[key] && apart >= -marked_after) ? 1 : 0;
@@ -124,14 +126,14 @@ class KeyRunsBuilder {
     const bool known =
         !view_.key_places || (view_.before >= kUnlimited && view_.after >= kUnlimited);
     if (!view_.block) return add_run(near_, {first, last, 1, known});
-    const int64_t row = query / view_.block;
+    const int64_t row = view_.list_of(query), origin = view_.origin_of(query);
     for (int32_t at = view_.starts[row]; at < view_.starts[row + 1];) {
-      const int64_t block = view_.blocks[at];
+      const int32_t block = view_.blocks[at];
+      const int64_t begin = origin + block * view_.block;
       int32_t times = 0;
       for (; at < view_.starts[row + 1] && view_.blocks[at] == block; ++at) ++times;
       out_.repeats_ |= times > 1;
-      add_run(near_, {std::max(first, block * view_.block),
-                      std::min(last, (block + 1) * view_.block), times, known});
+      add_run(near_, {std::max(first, begin), std::min(last, begin + view_.block), times, known});
     }
   }
 

@@ -43,9 +43,11 @@ struct AttentionPointers {
   // Of patterns that are more than a band.
   const int32_t *prefix = nullptr, *marked = nullptr, *query_places = nullptr,
                 *key_places = nullptr;
-  const int32_t *starts = nullptr, *blocks = nullptr;  // of lists
+  const int32_t *starts = nullptr, *blocks = nullptr, *origins = nullptr,
+                *list_rows = nullptr;  // of lists
   int64_t marked_after = 0;
   int64_t block = 0, sets = 1;  // places of a block; sets of lists, 1 or heads
+  int64_t set_size = 0;         // numbers in `starts` of one set
   bool self_last = false;
   const int32_t* alone = nullptr;  // [B,sets,T], of self_last
   // Tiles of keys by tile of queries, and the other way; no numbers: the band says all.
@@ -117,6 +119,9 @@ AttentionPointers<T> make_attend(const Tensor& q, const Tensor& k, const Tensor&
   made.sets = p.lists.size ? p.lists.starts.dim(0) : 1;
   made.starts = p.lists.starts.data_or_null<int32_t>();
   made.blocks = p.lists.blocks.data_or_null<int32_t>();
+  made.set_size = p.lists.size ? p.lists.starts.dim(1) : 0;
+  made.origins = p.lists.origins.data_or_null<int32_t>();
+  made.list_rows = p.lists.rows.data_or_null<int32_t>();
   made.self_last = p.self_last;
   set_bias(a.bias, q, k, made);
   return made;
@@ -200,10 +205,14 @@ struct AttentionHead {
   __device__ bool is_alone(int64_t query) const {
     return a.alone && a.alone[(sample * a.sets + set()) * a.queries + query];
   }
+  // The key from which the query's list counts blocks.
+  __device__ int64_t origin_of(int64_t query) const {
+    return a.origins ? a.origins[sample * a.queries + query] : 0;
+  }
   // First of the blocks from `first` on that are listed for the query's.
   __device__ const int32_t* listed_from(int64_t query, int64_t first, const int32_t*& end) const {
-    const int64_t rows = (a.queries + a.block - 1) / a.block + 1;
-    const int32_t* starts = a.starts + set() * rows + query / a.block;
+    const int64_t row = a.list_rows ? a.list_rows[sample * a.queries + query] : query / a.block;
+    const int32_t* starts = a.starts + set() * a.set_size + row;
     const int32_t* low = a.blocks + starts[0];
     end = a.blocks + starts[1];
     for (int64_t count = end - low; count > 0;) {
@@ -218,10 +227,11 @@ struct AttentionHead {
     return low;
   }
   __device__ int listed_times(int64_t query, int64_t key) const {
+    const int64_t from = key - origin_of(query), block = from / a.block;
     const int32_t* end;
     int found = 0;
-    for (const int32_t* at = listed_from(query, key / a.block, end);
-         at < end && *at == key / a.block; ++at)
+    if (from < 0) return 0;
+    for (const int32_t* at = listed_from(query, block, end); at < end && *at == block; ++at)
       ++found;
     return found;
   }

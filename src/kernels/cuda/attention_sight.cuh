@@ -41,6 +41,17 @@ struct Distances {
   }
 };
 
+// Whether one of the keys [key, keys_end) is in a block that the query's list names.
+template <class T>
+__device__ bool lists_one(const AttentionHead<T>& head, int64_t query, int64_t key,
+                          int64_t keys_end) {
+  const int64_t origin = head.origin_of(query), first = key > origin ? key - origin : 0;
+  if (keys_end <= origin) return false;
+  const int32_t* end;
+  const int32_t* at = head.listed_from(query, first / head.a.block, end);
+  return at < end && *at <= (keys_end - 1 - origin) / head.a.block;
+}
+
 // Whether band and lists may show one of the keys [key, keys_end) to one of the queries.
 template <class T>
 __device__ bool may_be_near(const AttentionHead<T>& head, int64_t query, int64_t queries_end,
@@ -49,11 +60,10 @@ __device__ bool may_be_near(const AttentionHead<T>& head, int64_t query, int64_t
   const Distances apart(head, query, queries_end, key, keys_end);
   if (apart.farthest < -a.after || apart.nearest > a.before) return false;
   if (!a.block) return true;
-  for (int64_t row = query / a.block * a.block; row < queries_end; row += a.block) {
-    const int32_t* end;
-    const int32_t* at = head.listed_from(row, key / a.block, end);
-    if (at < end && *at <= (keys_end - 1) / a.block) return true;
-  }
+  // Queries of one list stand together where there are no rows.
+  const int64_t apart_by = a.list_rows ? 1 : a.block;
+  for (int64_t i = query / apart_by * apart_by; i < queries_end; i += apart_by)
+    if (lists_one(head, i, key, keys_end)) return true;
   return false;
 }
 
@@ -91,7 +101,7 @@ template <class T>
 __device__ bool listed_once(const AttentionHead<T>& head, const TileRows& queries,
                             const TileRows& keys) {
   const int64_t size = head.a.block;
-  return !size || (queries.in_one_block(size) && keys.in_one_block(size) &&
+  return !size || (!head.a.list_rows && queries.in_one_block(size) && keys.in_one_block(size) &&
                    head.listed_times(queries.first, keys.first) == 1);
 }
 
