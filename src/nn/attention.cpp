@@ -110,6 +110,20 @@ Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& wa
   return made;
 }
 
+SightShape shape_of(const Var& q, int block, int64_t first_query, int64_t first_head) {
+  return {.queries = q.shape()[1],
+          .first_query = first_query,
+          .block = block,
+          .first_head = first_head,
+          .heads = q.shape()[2]};
+}
+
+kernels::BlockLists lists_on(Device device, kernels::BlockLists lists) {
+  for (Tensor* x : {&lists.starts, &lists.blocks, &lists.origins, &lists.rows})
+    if (x->defined()) *x = x->to(device);
+  return lists;
+}
+
 // What tells dropout of marked queries from that of the others.
 constexpr uint64_t kMarkedSites = 0x6d61726b6564;
 
@@ -207,19 +221,28 @@ Var Attention::watched(const Var& q, const KeysAndValues& seen, const ops::Atten
 
 kernels::Pattern Attention::own_pattern(const Var& q, int64_t first_query,
                                         int64_t first_head) const {
-  const SightShape shape{.queries = q.shape()[1],
-                         .first_query = first_query,
-                         .block = spec_.block,
-                         .first_head = first_head,
-                         .heads = q.shape()[2]};
+  const SightShape shape = shape_of(q, spec_.block, first_query, first_head);
   const Device device = q.value().device();
   if (pattern_.lists.size && listed_ == shape && pattern_.lists.starts.device() == device)
     return pattern_;
   kernels::Pattern made = pattern_of(spec_.sight, spec_.causal, shape);
   if (!made.lists.size) return made;
-  made.lists = {made.lists.size, made.lists.starts.to(device), made.lists.blocks.to(device)};
+  made.lists = lists_on(device, made.lists);
   listed_ = shape;
   pattern_ = made;
+  return made;
+}
+
+kernels::Pattern Attention::pattern_in_segments(const Var& q, int64_t first_head,
+                                                const Pass& pass) const {
+  const Tensor& segments = pass.sequence().segments;
+  kernels::Pattern made = own_pattern(q, 0, first_head);
+  made.query_segments = made.key_segments = segments;
+  if (!made.lists.size || !segments.defined()) return made;
+  if (const Tensor begins = begins_of(segments.to(Device{})); begins.defined())
+    made.lists = lists_on(segments.device(),
+                          lists_of_segments(spec_.sight, spec_.causal,
+                                            shape_of(q, spec_.block, 0, first_head), begins));
   return made;
 }
 
@@ -279,8 +302,7 @@ Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias, c
                       const Pass& pass) const {
   if (pass.cache) return decode(q, own, bias, pass);
   ops::AttentionArguments how = arguments(q.shape()[2], pass);
-  how.pattern = own_pattern(q, 0, how.first_head);
-  how.pattern.query_segments = how.pattern.key_segments = pass.sequence().segments;
+  how.pattern = pattern_in_segments(q, how.first_head, pass);
   if (spec_.causal) how.pattern.prefix = pass.batch->prefix;
   if (!marks()) return watched(q, own, how, bias, pass);
   require(!pass.watcher,

@@ -1,6 +1,7 @@
 #include "skein/nn/sight.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "skein/core/error.h"
@@ -29,13 +30,17 @@ Pattern band_of(const SightSpec& spec, bool causal) {
   return {spec.window / 2, spec.window / 2};
 }
 
-// One row of the lists: what the block number `own` of `count` looks at.
-struct ListedBlock {
+// A block of `count` beside each other.
+struct BlockPlace {
+  int64_t own, count;
+};
+
+// One row of the lists: what the block looks at.
+struct ListedBlock : BlockPlace {
   const SightSpec& spec;
   bool causal;
   int block;     // of the model
   int64_t head;  // of all
-  int64_t own, count;
 };
 
 using Numbers = std::vector<int32_t>;
@@ -60,10 +65,15 @@ void draw(const ListedBlock& of, int64_t end, Numbers& list) {
   }
 }
 
+bool bigbird_sees_all(const SightSpec& spec, bool causal, int64_t blocks) {
+  return !causal && blocks <= 5 + 2 * spec.random;
+}
+
 Numbers bigbird_blocks(const ListedBlock& of) {
   const int64_t last = of.count - 1, end = of.causal ? of.own + 1 : of.count;
   Numbers made;
-  if (!of.causal && (of.own == 0 || of.own == last)) {
+  if (bigbird_sees_all(of.spec, of.causal, of.count) ||
+      (!of.causal && (of.own == 0 || of.own == last))) {
     for (int64_t i = 0; i < of.count; ++i) made.push_back(narrow<int32_t>(i));
     return made;
   }
@@ -95,27 +105,36 @@ Numbers blocks_of(const ListedBlock& of) {
 bool lists_blocks(const SightSpec& spec, bool causal, int64_t length) {
   if (spec.kind == SightKind::fixed) return true;
   return spec.kind == SightKind::bigbird &&
-         (causal || blocks_of(length, spec.block) > 5 + 2 * spec.random);
+         !bigbird_sees_all(spec, causal, blocks_of(length, spec.block));
 }
 
-kernels::BlockLists lists_of(const SightSpec& spec, bool causal, const SightShape& shape) {
-  const int64_t before = shape.first_query / spec.block,
-                rows = blocks_of(shape.queries, spec.block),
-                count = blocks_of(shape.first_query + shape.queries, spec.block),
-                sets = spec.kind == SightKind::bigbird && spec.drawn ? shape.heads : 1;
-  SKEIN_CHECK(shape.first_query % spec.block == 0 || shape.queries == 1);
+// A list for each of the rows.
+kernels::BlockLists lists_of(const SightSpec& spec, bool causal, const SightShape& shape,
+                             const std::vector<BlockPlace>& rows) {
+  const int64_t sets = spec.kind == SightKind::bigbird && spec.drawn ? shape.heads : 1;
   Numbers starts, listed;
   for (int64_t set = 0; set < sets; ++set) {
     starts.push_back(narrow<int32_t>(std::ssize(listed)));
-    for (int64_t row = 0; row < rows; ++row) {
-      const Numbers own = blocks_of(
-          ListedBlock{spec, causal, shape.block, shape.first_head + set, before + row, count});
+    for (const BlockPlace& row : rows) {
+      const Numbers own =
+          blocks_of(ListedBlock{row, spec, causal, shape.block, shape.first_head + set});
       listed.insert(listed.end(), own.begin(), own.end());
       starts.push_back(narrow<int32_t>(std::ssize(listed)));
     }
   }
   const int64_t size = std::ssize(listed);
-  return {spec.block, Tensor::from(starts, {sets, rows + 1}), Tensor::from(listed, {size})};
+  return {spec.block, Tensor::from(starts, {sets, std::ssize(rows) + 1}),
+          Tensor::from(listed, {size})};
+}
+
+std::vector<BlockPlace> blocks_in(const SightSpec& spec, const SightShape& shape) {
+  const int64_t before = shape.first_query / spec.block,
+                count = blocks_of(shape.first_query + shape.queries, spec.block);
+  SKEIN_CHECK(shape.first_query % spec.block == 0 || shape.queries == 1);
+  std::vector<BlockPlace> made;
+  for (int64_t row = 0; row < blocks_of(shape.queries, spec.block); ++row)
+    made.push_back({before + row, count});
+  return made;
 }
 
 }  // namespace
@@ -125,7 +144,54 @@ Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape) 
   made.first_query = shape.first_query;
   if (causal) made.marked_after = 0;
   if (lists_blocks(spec, causal, shape.first_query + shape.queries))
-    made.lists = lists_of(spec, causal, shape);
+    made.lists = lists_of(spec, causal, shape, blocks_in(spec, shape));
+  return made;
+}
+
+Tensor begins_of(const Tensor& segments) {
+  if (!segments.defined()) return {};
+  const Tensor made = Tensor::zeros(segments.shape(), DType::i32);
+  const int32_t* of = segments.data<int32_t>();
+  int32_t* begins = made.data<int32_t>();
+  for (int64_t i = 0; i < made.size(); ++i) {
+    const int64_t place = i % segments.dim(1);
+    if (of[i] >= 0)
+      begins[i] = place > 0 && of[i] == of[i - 1] ? begins[i - 1] : narrow<int32_t>(place);
+  }
+  return std::any_of(begins, begins + made.size(), std::identity()) ? made : Tensor();
+}
+
+namespace {
+
+// How many tokens from token i on, where its segment begins, are of it; and padding that follows
+// the first segment of a row.
+int64_t length_from(const Tensor& begins, int64_t i) {
+  const int64_t left = begins.dim(1) - i % begins.dim(1);
+  const int32_t* from = begins.data<int32_t>() + i;
+  return std::find_if(from, from + left, [&](int32_t begin) { return begin != *from; }) - from;
+}
+
+}  // namespace
+
+// What is after a block is nothing to a causal one: there segments of all lengths share lists.
+kernels::BlockLists lists_of_segments(const SightSpec& spec, bool causal, const SightShape& shape,
+                                      const Tensor& begins) {
+  const int64_t length = begins.dim(1);
+  const Tensor rows = Tensor::zeros(begins.shape(), DType::i32);
+  std::vector<BlockPlace> blocks;
+  std::map<int64_t, int64_t> lists;  // by number of blocks, the first of so many
+  for (int64_t i = 0; i < begins.size(); ++i) {
+    if (begins.data<int32_t>()[i] != i % length) continue;
+    const int64_t own = length_from(begins, i),
+                  count = blocks_of(causal ? length : own, spec.block);
+    const auto [first, is_new] = lists.try_emplace(count, std::ssize(blocks));
+    for (int64_t block = 0; is_new && block < count; ++block) blocks.push_back({block, count});
+    for (int64_t j = 0; j < own; ++j)
+      rows.data<int32_t>()[i + j] = narrow<int32_t>(first->second + j / spec.block);
+  }
+  kernels::BlockLists made = lists_of(spec, causal, shape, blocks);
+  made.origins = begins;
+  made.rows = rows;
   return made;
 }
 
@@ -187,10 +253,12 @@ Tensor marks_of(const MarkRule& rule, const data::Sequence& sequence) {
                               : Tensor::zeros(sequence.tokens.shape(), DType::i32),
                segments = sequence.segments.defined() ? sequence.segments.to(Device{}) : Tensor(),
                made = Tensor::zeros(tokens.shape(), DType::i32);
-  const int64_t length = sequence.length();
+  const Tensor known = begins_of(segments),
+               begins = known.defined() ? known : Tensor::zeros(tokens.shape(), DType::i32);
   for (int64_t i = 0, end = 0; i < made.size(); ++i) {
-    const int64_t place = i % length;
-    if (place == 0) end = end_of({tokens.data<int32_t>() + i, static_cast<size_t>(length)}, rule);
+    const int64_t place = i % sequence.length() - begins.data<int32_t>()[i];
+    if (place == 0)
+      end = end_of({tokens.data<int32_t>() + i, static_cast<size_t>(length_from(begins, i))}, rule);
     const bool marked = place < end || (rule.every > 0 && place % rule.every == 0) ||
                         (rule.token >= 0 && tokens.data<int32_t>()[i] == rule.token),
                padding = segments.defined() && segments.data<int32_t>()[i] < 0;

@@ -141,6 +141,21 @@ TEST(Marks, AreByPlaceAndById) {
             (std::vector<int32_t>{1, 1, 1, 0, 0, 1, 1, 1, 1, 0}));
 }
 
+TEST(Marks, CountFromTheBeginningOfASegment) {
+  data::Sequence rows = two_rows();
+  rows.segments = Tensor::from(std::vector<int32_t>{0, 0, 1, 1, 1, -1, 4, 4, 2, 2}, {2, 5});
+  EXPECT_EQ(numbers(begins_of(rows.segments)),
+            (std::vector<int32_t>{0, 0, 2, 2, 2, 0, 1, 1, 3, 3}));
+  EXPECT_FALSE(begins_of(two_rows().segments).defined()) << "all begin with their rows";
+  EXPECT_EQ(numbers(marks_of({.first = 1}, rows)),
+            (std::vector<int32_t>{1, 0, 1, 0, 0, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(numbers(marks_of({.first = 0, .every = 2}, rows)),
+            (std::vector<int32_t>{1, 0, 1, 0, 1, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(numbers(marks_of({.first = 0, .until = 5}, rows)),
+            (std::vector<int32_t>{1, 1, 1, 1, 0, 0, 0, 0, 1, 0}))
+      << "each segment has an end of its own";
+}
+
 TEST(Marks, RowsAreTakenAndPutBack) {
   const data::Sequence sequence = two_rows();
   const MarkedRows rows = marked_rows(marks_of({.first = 0, .token = 5}, sequence), {});

@@ -93,6 +93,7 @@ class Attention {
   Marked marked_of(const Tensor& marks, const Var& q, const KeysAndValues& own) const;
   ops::AttentionArguments arguments(int64_t heads, const Pass& pass) const;
   kernels::Pattern own_pattern(const Var& q, int64_t first_query, int64_t first_head) const;
+  kernels::Pattern pattern_in_segments(const Var& q, int64_t first_head, const Pass& pass) const;
   Var watched(const Var& q, const KeysAndValues& seen, const ops::AttentionArguments& how,
               const Var& bias, const Pass& pass) const;
   Var attend(const Var& q, const KeysAndValues& own, const Var& bias, const Marked& marked,

@@ -64,13 +64,21 @@ struct SightShape {
 // that is not causal sees all, as the models of its authors do.
 kernels::Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape);
 
+// [B,T] i32 in host memory, of segments [B,T] i32 there: of each token the place in its row where
+// its segment begins, 0 of padding. Undefined where all are 0 or there are no segments.
+Tensor begins_of(const Tensor& segments);
+// Of a pattern of so many queries that has lists: lists of the blocks of each segment, as if it
+// stood alone in a row. In host memory.
+kernels::BlockLists lists_of_segments(const SightSpec& spec, bool causal, const SightShape& shape,
+                                      const Tensor& begins);
+
 // How many keys a query of so many sees, on average; of more than 131,072 as of so many.
 double keys_per_query(const SightSpec& spec, bool causal, int64_t length);
 // Whether it sees less than a full one does.
 bool saves(const SightSpec& spec, bool causal, int64_t length);
 
 // [B,T] i32 in host memory, 1 where a token that is no padding is marked. Tokens are counted from
-// the beginning of the row.
+// the beginning of their segment.
 Tensor marks_of(const MarkRule& rule, const data::Sequence& sequence);
 
 // The marked rows of [B,T,C], M of each sample, behind which there is nothing where a sample has
