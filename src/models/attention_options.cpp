@@ -253,15 +253,16 @@ void take_former_window(int64_t window, bool sees_ahead, AttentionOptions& c) {
   if (window > 0) c = windowed(sees_ahead ? 2 * (window - 1) : window);
 }
 
-std::vector<std::string> useless_structures(const AttentionOptions& c, bool causal,
-                                            int64_t context) {
+std::vector<std::string> useless_structures(const AttentionOptions& c, bool causal, int64_t context,
+                                            int64_t blocks) {
   std::vector<std::string> made;
-  for (size_t block = 0; block < std::max(c.kinds.size(), c.windows.size()); ++block) {
-    const SightSpec sight = c.of_block(static_cast<int64_t>(block), context);
+  const int64_t kinds = std::ssize(c.kinds), repeat = std::lcm(kinds, std::ssize(c.windows));
+  for (int64_t block = 0; block < std::min(blocks, repeat); ++block) {
+    const SightSpec sight = c.of_block(block, context);
     if (sight.kind == SightKind::full || saves(sight, causal, context)) continue;
     const std::string line = fmt::format(
         "attention.kind={} sees no less than full attention does in model.context={}{}",
-        c.kinds[block % c.kinds.size()], context,
+        c.kinds[static_cast<size_t>(block % kinds)], context,
         sight.kind == SightKind::window ? fmt::format(" (attention.window={})", sight.window) : "");
     if (std::ranges::find(made, line) == made.end()) made.push_back(line);
   }

@@ -294,8 +294,8 @@ void Run::tell_start(Device device, const std::string& what) const {
           ? "as by one rank"
           : fmt::format("as by {} data-parallel ranks", shape_.dp));
   const ModelConfig& model = config_.model;
-  for (const std::string& line :
-       useless_structures(model.attention, !model.architecture->sees_ahead(), model.context))
+  for (const std::string& line : useless_structures(
+           model.attention, !model.architecture->sees_ahead(), model.context, model.n_layers))
     log::warn("{}", line);
   if (!folder_.writes())
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");

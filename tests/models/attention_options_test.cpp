@@ -205,12 +205,16 @@ TEST(AttentionOptions, HashQueriesThatAreKeys) {
 
 TEST(AttentionOptions, SayWhereAStructureSavesNothing) {
   AttentionOptions c = windowed(64);
-  EXPECT_EQ(useless_structures(c, true, 65).size(), 0u);
-  EXPECT_EQ(useless_structures(c, true, 64),
+  EXPECT_EQ(useless_structures(c, true, 65, 1).size(), 0u);
+  EXPECT_EQ(useless_structures(c, true, 64, 1),
             std::vector<std::string>{"attention.kind=window sees no less than full attention does "
                                      "in model.context=64 (attention.window=64)"});
-  EXPECT_EQ(useless_structures(of_kind("bigbird"), false, 64 * 11).size(), 1u);
-  EXPECT_EQ(useless_structures(of_kind("bigbird"), false, 64 * 24).size(), 0u);
+  EXPECT_EQ(useless_structures(of_kind("bigbird"), false, 64 * 11, 1).size(), 1u);
+  EXPECT_EQ(useless_structures(of_kind("bigbird"), false, 64 * 24, 1).size(), 0u);
+  c.kinds = {"full", "full", "window"};
+  c.windows = {8, 64};
+  EXPECT_EQ(useless_structures(c, true, 64, 5).size(), 0u);
+  EXPECT_EQ(useless_structures(c, true, 64, 6).size(), 1u) << "of the sixth block";
 }
 
 TEST(AttentionOptions, AreWhatFlopsCount) {

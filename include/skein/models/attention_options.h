@@ -38,8 +38,9 @@ void bind(Options& options, AttentionOptions& config);
 void check(const AttentionOptions& config, bool causal, int64_t context);
 // What the former option model.window stands for.
 void take_former_window(int64_t window, bool sees_ahead, AttentionOptions& config);
-// One line a kind that sees no less than full attention would in such a context; mostly none.
+// One line a kind of so many blocks that sees no less than full attention would in such a context;
+// mostly none.
 std::vector<std::string> useless_structures(const AttentionOptions& config, bool causal,
-                                            int64_t context);
+                                            int64_t context, int64_t blocks);
 
 }  // namespace skein
