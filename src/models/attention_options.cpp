@@ -159,7 +159,7 @@ void check_windows(const AttentionOptions& c, bool causal) {
   }
 }
 
-void check_marks(const AttentionOptions& c, bool causal, int64_t context) {
+void check_marks(const AttentionOptions& c, bool causal, int64_t context, int64_t vocabulary) {
   const MarkRule& marks = c.other.marks;
   if (!c.has(SightKind::global)) {
     require(marks == MarkRule{},
@@ -173,11 +173,16 @@ void check_marks(const AttentionOptions& c, bool causal, int64_t context) {
   require(marks.every >= 0 && marks.every <= context,
           "attention.mark_every={} must be from 0 to model.context={}", marks.every, context);
   for (const auto& [option, id] :
-       {std::pair{"mark_token", marks.token}, {"mark_until", marks.until}})
+       {std::pair{"mark_token", marks.token}, {"mark_until", marks.until}}) {
     require(id < 0 || !causal,
             "attention.{}={} is for encoders; mark tokens of a decoder by their places, "
             "attention.mark_first and mark_every",
             option, id);
+    require(id >= -1 && id < vocabulary,
+            "attention.{}={} is no token: give the id of one, below model.vocab_size={}, or -1 for "
+            "none",
+            option, id, vocabulary);
+  }
 }
 
 void check_blocks(const AttentionOptions& c, int64_t context) {
@@ -239,10 +244,10 @@ void check_hashing(const AttentionOptions& c, int64_t context) {
 
 }  // namespace
 
-void check(const AttentionOptions& c, bool causal, int64_t context) {
+void check(const AttentionOptions& c, bool causal, int64_t context, int64_t vocabulary) {
   check_kinds(c);
   check_windows(c, causal);
-  check_marks(c, causal, context);
+  check_marks(c, causal, context, vocabulary);
   check_blocks(c, context);
   check_hashing(c, context);
 }
@@ -266,6 +271,10 @@ std::vector<std::string> useless_structures(const AttentionOptions& c, bool caus
         sight.kind == SightKind::window ? fmt::format(" (attention.window={})", sight.window) : "");
     if (std::ranges::find(made, line) == made.end()) made.push_back(line);
   }
+  if (c.has(SightKind::global) && c.other.marks.marks_nothing())
+    made.push_back(
+        "attention.kind=global marks no token, so each sees its window alone; give "
+        "attention.mark_first or another mark, or take attention.kind=window");
   return made;
 }
 

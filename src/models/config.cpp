@@ -305,7 +305,7 @@ void check_layout(const ModelConfig& c) {
 }
 
 void check_attention(const ModelConfig& c) {
-  check(c.attention, !c.architecture->sees_ahead(), c.context);
+  check(c.attention, !c.architecture->sees_ahead(), c.context, c.vocab_size);
   require_able(c, !c.attention.is_full(),
                fmt::format("attention.kind={}", fmt::join(c.attention.kinds, ",")), has_structure);
   require(

@@ -29,7 +29,7 @@ AttentionOptions of_kind(const std::string& kind) {
 }
 
 std::string refused(const AttentionOptions& c, bool causal = true, int64_t context = 64) {
-  return error_of([&] { check(c, causal, context); });
+  return error_of([&] { check(c, causal, context, 10); });
 }
 
 TEST(AttentionOptions, DifferByBlockAndBeginAgain) {
@@ -121,6 +121,15 @@ TEST(AttentionOptions, RefuseWhatCannotBe) {
   c.other.marks = {.until = 3};
   EXPECT_EQ(refused(c, false), "");
   EXPECT_EQ(refused(c).find("attention.mark_until=3 is for encoders"), 0u);
+  c.other.marks = {.until = 9};
+  EXPECT_EQ(refused(c, false), "");
+  c.other.marks = {.until = 10};
+  EXPECT_EQ(refused(c, false),
+            "attention.mark_until=10 is no token: give the id of one, below model.vocab_size=10, "
+            "or -1 for none");
+  c.other.marks = {.token = -2};
+  EXPECT_EQ(refused(c, false).find("attention.mark_token=-2 is no token"), 0u);
+  EXPECT_EQ(refused(c).find("attention.mark_token=-2 is no token"), 0u);
   c.kinds = {"full"};
   c.windows = {0};
   EXPECT_EQ(refused(c).find("attention.mark_first, mark_every, mark_token and mark_until are for"),
@@ -215,6 +224,17 @@ TEST(AttentionOptions, SayWhereAStructureSavesNothing) {
   c.windows = {8, 64};
   EXPECT_EQ(useless_structures(c, true, 64, 5).size(), 0u);
   EXPECT_EQ(useless_structures(c, true, 64, 6).size(), 1u) << "of the sixth block";
+}
+
+TEST(AttentionOptions, SayWhereNothingIsMarked) {
+  AttentionOptions c = of_kind("global");
+  EXPECT_EQ(useless_structures(c, false, 64, 1).size(), 0u);
+  c.other.marks = {.first = 0};
+  ASSERT_EQ(useless_structures(c, false, 64, 1).size(), 1u);
+  EXPECT_EQ(useless_structures(c, false, 64, 1)[0].find("attention.kind=global marks no token"),
+            0u);
+  c.other.marks.until = 3;
+  EXPECT_EQ(useless_structures(c, false, 64, 1).size(), 0u);
 }
 
 TEST(AttentionOptions, AreWhatFlopsCount) {

@@ -34,12 +34,12 @@ struct AttentionOptions {
 AttentionOptions windowed(int64_t window);
 
 void bind(Options& options, AttentionOptions& config);
-// Throws usage errors for what cannot be, with both values.
-void check(const AttentionOptions& config, bool causal, int64_t context);
+// Throws usage errors for what cannot be, with both values. vocabulary: how many tokens there are.
+void check(const AttentionOptions& config, bool causal, int64_t context, int64_t vocabulary);
 // What the former option model.window stands for.
 void take_former_window(int64_t window, bool sees_ahead, AttentionOptions& config);
-// One line a kind of so many blocks that sees no less than full attention would in such a context;
-// mostly none.
+// One line a kind of so many blocks that sees no less than full attention would in such a context,
+// or that marks nothing; mostly none.
 std::vector<std::string> useless_structures(const AttentionOptions& config, bool causal,
                                             int64_t context, int64_t blocks);
 

@@ -28,6 +28,7 @@ struct MarkRule {
   int64_t token = -1;  // below 0: none
   int64_t until = -1;  // below 0: none; none of a sample, either, that has no such token
 
+  bool marks_nothing() const { return first == 0 && every == 0 && token < 0 && until < 0; }
   bool operator==(const MarkRule&) const = default;
 };
 
