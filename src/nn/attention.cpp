@@ -330,7 +330,7 @@ Var Attention::attend_hashed(const Var& q, const Var& v, const Pass& pass) const
   const data::Sequence& sequence = pass.sequence();
   const ops::AttentionArguments how = arguments(q.shape()[2], pass);
   const HashedRows rows =
-      hashed_->order(q.value(), sequence.segments, q.shape()[1], how.first_head);
+      hashed_->order(hashed_->buckets(q.value(), how.first_head), sequence.segments, q.shape()[1]);
   return (*hashed_)(spec_.rotary ? turned(q, sequence.positions, spec_.waves) : q, v, rows, how);
 }
 

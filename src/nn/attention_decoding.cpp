@@ -69,15 +69,20 @@ Tensor Attention::decode_row(const Tensor& q, const Tensor& keys, const Tensor& 
   return with_marked(near, marked_of(marks, Var(q), seen), how).value();
 }
 
-// Each row by itself, since buckets are of all of its tokens. The cache holds what was hashed.
+// The cache holds what was hashed. A prompt is looked at row by row, and so are blocks, which are
+// of all of a row's tokens.
 Var Attention::decode_hashed(const Var& q, const Var& v, const Pass& pass) const {
-  pass.cache->append(spec_.block, q.value(), v.value());
-  const auto& layer = pass.cache->layers[spec_.block];
   const ops::AttentionArguments how = arguments(q.shape()[2], pass);
+  hashed_->append(*pass.cache, q.value(), v.value(), how.first_head);
+  if (spec_.sight.same_bucket && pass.cache->length > 0)
+    return Var(
+        hashed_->decode(*pass.cache, q.shape()[1], spec_.rotary ? &spec_.waves : nullptr, how));
+  const auto& layer = pass.cache->layers[spec_.block];
   return Var(by_row(q.value(), layer.keys.dim(1), pass, [&](const CachedRow& row) {
     const Tensor known = rows_of(layer.keys, row.from, row.keys),
                  values = rows_of(layer.values, row.from, row.keys);
-    const HashedRows rows = hashed_->order(known, {}, row.asked, how.first_head);
+    const HashedRows rows =
+        hashed_->order(rows_of(layer.buckets, row.from, row.keys), {}, row.asked);
     const Var asking =
         spec_.rotary
             ? ops::rotary(Var(known), counted(1, 0, row.keys).to(known.device()), spec_.waves)

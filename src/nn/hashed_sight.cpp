@@ -25,19 +25,6 @@ Tensor on(Device device, const Numbers& numbers, const Shape& shape) {
   return Tensor::from(numbers, shape).to(device);
 }
 
-int64_t buckets_of(const SightSpec& spec) {
-  return std::accumulate(spec.sides.begin(), spec.sides.end(), int64_t{1},
-                         std::multiplies<int64_t>());
-}
-
-// Of a bucket's tokens, one behind the other.
-Pattern bucket_pattern(const SightSpec& spec, bool causal) {
-  Pattern made = causal ? Pattern::window(spec.window, true) : Pattern::full();
-  if (!causal) made.before = made.after = spec.window / 2;
-  made.self_last = true;
-  return made;
-}
-
 // A token in the order of its sample and head. `group`: those with equal numbers may see each
 // other.
 struct Ordered {
@@ -56,11 +43,9 @@ class HashedRowsBuilder {
         heads_(buckets.dim(2)),
         rounds_(buckets.dim(3)),
         asked_(asked),
-        // Blocks see each other whole, so there all queries take part.
-        taken_(spec.same_bucket ? asked : length_),
-        ahead_(spec.same_bucket ? 0 : spec.block),
+        ahead_(spec.block),
         queries_(sets() * query_rows(), sets() * length_, rounds_),
-        keys_(sets() * key_rows(), sets() * length_, rounds_ + (ahead_ > 0)),
+        keys_(sets() * key_rows(), sets() * length_, rounds_ + 1),
         query_groups_(static_cast<size_t>(queries_.size()), -1),
         key_groups_(static_cast<size_t>(keys_.size()), -1),
         query_places_(static_cast<size_t>(queries_.size())),
@@ -80,7 +65,8 @@ class HashedRowsBuilder {
 
  private:
   int64_t sets() const { return samples_ * heads_; }
-  int64_t query_rows() const { return rounds_ * taken_; }
+  // Blocks see each other whole, so all queries take part.
+  int64_t query_rows() const { return rounds_ * length_; }
   int64_t key_rows() const { return ahead_ + rounds_ * length_; }
   int64_t sample() const { return set_ / heads_; }
   int64_t head() const { return set_ % heads_; }
@@ -107,50 +93,40 @@ class HashedRowsBuilder {
   void add_round(int64_t round, std::vector<Ordered>& order) const {
     auto tokens = keyed(round);
     std::ranges::sort(tokens);  // by place where the rest is equal
-    const auto first = std::ssize(order);
-    for (int64_t i = 0; i < std::ssize(tokens); ++i) {
-      const bool begins = i == 0 || tokens[i].first != tokens[i - 1].first;
-      const int32_t group = spec_.same_bucket
-                                ? narrow<int32_t>(begins ? first + i : order.back().group)
-                                : static_cast<int32_t>(tokens[i].first >> 32);
-      order.push_back({tokens[i].second, group, narrow<int32_t>(round)});
-    }
+    for (const auto& [key, token] : tokens)
+      order.push_back({token, static_cast<int32_t>(key >> 32), narrow<int32_t>(round)});
   }
 
   std::vector<Ordered> order() const {
     std::vector<Ordered> made;
     add_round(0, made);
-    const bool one = !spec_.same_bucket && std::ssize(made) <= spec_.block;
+    const bool one = std::ssize(made) <= spec_.block;
     for (int64_t round = 1; round < rounds_ && !one; ++round) add_round(round, made);
     return made;
   }
 
   void add_set() {
     const std::vector<Ordered> all = order();
-    const int64_t first_token = length_ - taken_;
-    int64_t query = set_ * query_rows();
     for (int64_t i = 0; i < std::ssize(all); ++i) {
-      add_key(ahead_ + i, all[i], all[i].round, i);
-      if (all[i].token >= first_token) add_query(query++, all[i], i);
+      add_key(ahead_ + i, all[i], all[i].round);
+      add_query(set_ * query_rows() + i, all[i]);
     }
-    const int64_t count = std::ssize(all),
-                  last = (count - 1) / std::max<int64_t>(1, ahead_) * ahead_;
-    if (count > ahead_ && ahead_ > 0)
-      for (int64_t i = last; i < count; ++i) add_key(i - last, all[i], rounds_, i);
+    const int64_t count = std::ssize(all), last = (count - 1) / ahead_ * ahead_;
+    if (count > ahead_)
+      for (int64_t i = last; i < count; ++i) add_key(i - last, all[i], rounds_);
   }
 
-  // order: its number in its sample and head.
-  void add_key(int64_t at, const Ordered& one, int64_t use, int64_t order) {
+  void add_key(int64_t at, const Ordered& one, int64_t use) {
     const int64_t to = set_ * key_rows() + at;
     keys_.take(to, row_of(one.token), use);
     key_groups_[to] = one.group;
-    key_places_[to] = spec_.same_bucket ? narrow<int32_t>(order) : one.token;
+    key_places_[to] = one.token;
   }
 
-  void add_query(int64_t to, const Ordered& one, int64_t order) {
+  void add_query(int64_t to, const Ordered& one) {
     queries_.take(to, row_of(one.token), one.round);
     query_groups_[to] = one.group;
-    query_places_[to] = spec_.same_bucket ? narrow<int32_t>(order) : one.token;
+    query_places_[to] = one.token;
     const int64_t token = one.token - (length_ - asked_);
     if (token >= 0)
       parts_[(one.round * samples_ * asked_ + sample() * asked_ + token) * heads_ + head()] =
@@ -158,18 +134,13 @@ class HashedRowsBuilder {
   }
 
   Pattern pattern(bool causal, Device device) const {
-    Pattern made = spec_.same_bucket ? bucket_pattern(spec_, causal)
-                   : causal          ? Pattern::causal()
-                                     : Pattern::full();
+    Pattern made = causal ? Pattern::causal() : Pattern::full();
     made.self_last = true;
     made.query_segments = on(device, query_groups_, {sets(), query_rows()});
     made.key_segments = on(device, key_groups_, {sets(), key_rows()});
-    if (spec_.same_bucket && taken_ == length_) return made;
-    if (!spec_.same_bucket) {
-      made.lists = neighbours();
-      made.lists.starts = made.lists.starts.to(device);
-      made.lists.blocks = made.lists.blocks.to(device);
-    }
+    made.lists = neighbours();
+    made.lists.starts = made.lists.starts.to(device);
+    made.lists.blocks = made.lists.blocks.to(device);
     made.query_places = on(device, query_places_, {sets(), query_rows()});
     made.key_places = on(device, key_places_, {sets(), key_rows()});
     return made;
@@ -191,7 +162,7 @@ class HashedRowsBuilder {
   const SightSpec& spec_;
   const Tensor &buckets_, &segments_;
   int64_t samples_, length_, heads_, rounds_;
-  int64_t asked_, taken_;
+  int64_t asked_;
   int64_t ahead_;  // keys ahead of those of the first query
   RowChoiceMaker queries_, keys_;
   Numbers query_groups_, key_groups_, query_places_, key_places_, parts_;
@@ -215,6 +186,11 @@ Var chosen(const Var& x, const ops::RowChoice& choice, int64_t rows) {
 
 }  // namespace
 
+int64_t buckets_of(const SightSpec& spec) {
+  return std::accumulate(spec.sides.begin(), spec.sides.end(), int64_t{1},
+                         std::multiplies<int64_t>());
+}
+
 Tensor rotations_of(const SightSpec& spec, int block, int64_t first_head, int64_t heads,
                     int64_t width, Device device) {
   const int64_t planes = std::accumulate(spec.sides.begin(), spec.sides.end(), int64_t{0}) / 2,
@@ -229,7 +205,7 @@ Tensor rotations_of(const SightSpec& spec, int block, int64_t first_head, int64_
 
 HashedRows hashed_rows(const SightSpec& spec, bool causal, const Tensor& buckets,
                        const Tensor& segments, int64_t asked, Device device) {
-  SKEIN_CHECK(asked > 0 && asked <= buckets.dim(1));
+  SKEIN_CHECK(!spec.same_bucket && asked > 0 && asked <= buckets.dim(1));
   return HashedRowsBuilder(spec, buckets, segments, asked).built(causal, device);
 }
 
@@ -251,7 +227,15 @@ Tensor HashedSight::rotations(const Tensor& x, int64_t first_head) const {
   return rotations_;
 }
 
-// hashed_rows of all tokens, on the device.
+Pattern HashedSight::bucket_pattern() const {
+  const int64_t window = spec_.sight.window;
+  Pattern made = spec_.causal ? Pattern::window(window, true) : Pattern::full();
+  if (!spec_.causal) made.before = made.after = window / 2;
+  made.self_last = true;
+  return made;
+}
+
+// Of all tokens, on the device.
 HashedRows HashedSight::in_buckets(const Tensor& buckets, const Tensor& segments) const {
   const SightSpec& sight = spec_.sight;
   const int64_t sets = buckets.dim(0) * buckets.dim(2), rows = sight.rounds * buckets.dim(1);
@@ -265,43 +249,56 @@ HashedRows HashedSight::in_buckets(const Tensor& buckets, const Tensor& segments
                   .keys = {taken, back},
                   .query_rows = rows,
                   .key_rows = rows,
-                  .pattern = bucket_pattern(sight, spec_.causal),
+                  .pattern = bucket_pattern(),
                   .parts = back.reshape({sight.rounds, sets * buckets.dim(1)})};
   made.pattern.query_segments = made.pattern.key_segments = groups;
   return made;
 }
 
-HashedRows HashedSight::order(const Tensor& x, const Tensor& segments, int64_t asked,
-                              int64_t first_head) const {
+Tensor HashedSight::buckets(const Tensor& x, int64_t first_head) const {
   const int64_t samples = x.dim(0), length = x.dim(1), heads = x.dim(2);
   const Tensor turns = rotations(x, first_head),
-               buckets = Tensor::empty({samples, length, heads, spec_.sight.rounds}, DType::i32,
-                                       x.device());
+               made = x.like({samples, length, heads, spec_.sight.rounds}, DType::i32);
   on_device(x.device(), [&](auto device) {
     kernels::hash_buckets(device, x.reshape({samples * length, heads, x.dim(3)}), turns,
-                          spec_.sight.sides, Out(buckets));
+                          spec_.sight.sides, Out(made));
   });
-  if (spec_.sight.same_bucket && asked == length) return in_buckets(buckets, segments);
+  return made;
+}
+
+HashedRows HashedSight::order(const Tensor& buckets, const Tensor& segments, int64_t asked) const {
+  SKEIN_CHECK(!spec_.sight.same_bucket || asked == buckets.dim(1));
+  if (spec_.sight.same_bucket) return in_buckets(buckets, segments);
   return hashed_rows(spec_.sight, spec_.causal, buckets.to(Device{}),
-                     segments.defined() ? segments.to(Device{}) : segments, asked, x.device());
+                     segments.defined() ? segments.to(Device{}) : segments, asked,
+                     buckets.device());
+}
+
+Var HashedSight::keys_of(const Var& q) const {
+  return ops::norm(q, ops::Norm::rms, ones_, {}, 1e-6);
+}
+
+Var HashedSight::merged(const Chosen& rows, const Tensor& parts,
+                        const ops::AttentionArguments& how) const {
+  Var levels;
+  const Var seen = ops::attention(rows.q, rows.k, rows.v, how, {}, &levels);
+  const int64_t queries = seen.shape()[0] * seen.shape()[1];
+  return ops::merge_rounds(ops::reshape(seen, {queries, seen.shape()[3]}),
+                           ops::reshape(levels, {queries}), parts);
 }
 
 Var HashedSight::operator()(const Var& q, const Var& v, const HashedRows& rows,
                             const ops::AttentionArguments& given) const {
-  const int64_t samples = q.shape()[0], heads = q.shape()[2], width = q.shape()[3],
-                queries = samples * heads * rows.query_rows;
+  const int64_t samples = q.shape()[0], heads = q.shape()[2], width = q.shape()[3];
   ops::AttentionArguments how = given;
   how.pattern = rows.pattern;
   how.first_head = 0;
   if (how.dropout > 0) how.sample_ids = ids_of_sets(given.sample_ids, heads, given.first_head);
-  Var levels;
-  const Var k = ops::norm(q, ops::Norm::rms, ones_, {}, 1e-6);
-  const Var seen =
-      ops::attention(chosen(q, rows.queries, rows.query_rows), chosen(k, rows.keys, rows.key_rows),
-                     chosen(v, rows.keys, rows.key_rows), how, {}, &levels);
-  const Var merged = ops::merge_rounds(ops::reshape(seen, {queries, width}),
-                                       ops::reshape(levels, {queries}), rows.parts);
-  return ops::reshape(merged, {samples, merged.shape()[0] / (samples * heads), heads, width});
+  const Var k = keys_of(q);
+  const Chosen taken{chosen(q, rows.queries, rows.query_rows), chosen(k, rows.keys, rows.key_rows),
+                     chosen(v, rows.keys, rows.key_rows)};
+  const Var made = merged(taken, rows.parts, how);
+  return ops::reshape(made, {samples, made.shape()[0] / (samples * heads), heads, width});
 }
 
 double hashed_keys_per_query(const SightSpec& spec, bool causal, int64_t length) {

@@ -205,7 +205,8 @@ bool KvCache::holds_more_than_needed() const {
 int64_t KvCache::bytes() const {
   int64_t sum = 0;
   for (const Layer& layer : layers)
-    if (layer.keys.defined()) sum += layer.keys.bytes() + layer.values.bytes();
+    if (layer.keys.defined())
+      sum += layer.keys.bytes() + layer.values.bytes() + layer.buckets.bytes();
   return sum;
 }
 
@@ -217,8 +218,8 @@ void KvCache::follow(const std::vector<Follow>& moves) {
     Tensor& here = by_first[held.first];
     if (!here.defined()) here = moves_from(held.first, moves, first_key.device());
     on_device(here.device(), [&](auto device) {
-      kernels::copy_tails(device, here, length - held.first, Out(held.keys));
-      kernels::copy_tails(device, here, length - held.first, Out(held.values));
+      for (const Tensor& kept : {held.keys, held.values, held.buckets})
+        if (kept.defined()) kernels::copy_tails(device, here, length - held.first, Out(kept));
     });
   }
 }

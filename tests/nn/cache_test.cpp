@@ -1,5 +1,7 @@
 // A prompt at once and then one position at a time, with a cache, is the same as the whole sequence
 // without.
+#include <numeric>
+
 #include "skein/comm/local.h"
 
 #include "nn/small_blocks.h"
@@ -115,10 +117,11 @@ TEST(Cache, OfStructuresToo) {
 }
 
 // Three rows of two caches, one of them twice, after the prompt.
-TEST(Cache, JoinedRowsGoOnAsTheyWere) {
+void expect_joined_rows_to_go_on(Family family, const SightSpec& sight) {
   const auto alone = single_rank();
   Parameters parameters(DType::f64, 0, 1);
-  const std::vector<BlockSpec> blocks = test::small_blocks(Family::llama);
+  std::vector<BlockSpec> blocks = test::small_blocks(family);
+  for (BlockSpec& block : blocks) std::get<AttentionSpec>(block.sublayers[0].branch).sight = sight;
   const Stack stack(parameters, 0, 0, blocks);
   test::initialize_all(parameters, false);
   const Tensor x = test::random_tensor({2, kLength, kWidth}, 1),
@@ -159,6 +162,12 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
                   1e-11)
           << r;
   }
+}
+
+TEST(Cache, JoinedRowsGoOnAsTheyWere) {
+  expect_joined_rows_to_go_on(Family::llama, {});
+  expect_joined_rows_to_go_on(Family::post_norm,
+                              {.kind = SightKind::lsh, .window = 3, .sides = {2}});
 }
 
 // Of one layer, whose numbers are their own, beside one that is held elsewhere.
@@ -244,11 +253,15 @@ TEST(Cache, RowsFollowOthersFromWhereTheyDiffer) {
   for (DType dtype : {DType::f32, DType::bf16}) {
     const Tensor keys = test::random_tensor({4, 7, 2, 3}, 1).to(dtype),
                  values = test::random_tensor({4, 7, 2, 3}, 2).to(dtype);
+    const Tensor buckets = Tensor::empty({4, 7, 2, 3}, DType::i32);
+    std::iota(buckets.data<int32_t>(), buckets.data<int32_t>() + buckets.size(), 0);
     cache.layers.push_back({keys.clone(), values.clone()});
+    cache.layers.front().buckets = buckets.clone();
     cache.layers.push_back({});
     cache.follow({{0, 2, 3}, {3, 1, 1}});
     const KvCache::Layer& made = cache.layers.front();
-    for (const auto& [before, after] : {std::pair{keys, made.keys}, {values, made.values}})
+    for (const auto& [before, after] :
+         {std::pair{keys, made.keys}, {values, made.values}, {buckets, made.buckets}})
       for (int64_t row = 0; row < 4; ++row)
         for (int64_t column = 0; column < 7; ++column) {
           const bool third = row == 2 && column >= 3 && column < 5,

@@ -1,5 +1,7 @@
 #include "skein/nn/hashed_sight.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 
@@ -37,13 +39,33 @@ HashedSight sight_of(const SightSpec& spec, bool causal, const Tensor& q) {
 // [B,A,H,D] of q and v [B,T,H,D].
 Var looked(const HashedSight& sight, const Var& q, const Var& v, const Tensor& segments = {},
            int64_t asked = 0) {
-  return sight(q, v, sight.order(q.value(), segments, asked ? asked : q.shape()[1], 5),
+  return sight(q, v,
+               sight.order(sight.buckets(q.value(), 5), segments, asked ? asked : q.shape()[1]),
                scaled(q.shape()[3]));
 }
 
 Tensor looked(const SightSpec& spec, bool causal, const Tensor& q, const Tensor& v,
               const Tensor& segments = {}, int64_t asked = 0) {
   return looked(sight_of(spec, causal, q), Var(q), Var(v), segments, asked).value();
+}
+
+// Rows of a cache that begin in these columns.
+KvCache empty_cache(const std::vector<int32_t>& begins, int64_t positions) {
+  KvCache made;
+  made.layers.resize(4);
+  made.positions = positions;
+  made.first_key = Tensor::from(begins, {std::ssize(begins)});
+  return made;
+}
+
+// [B,A,H,D] of q and v in a cache.
+Tensor decoded(const SightSpec& spec, bool causal, const Tensor& q, const Tensor& v,
+               int64_t asked) {
+  const HashedSight sight = sight_of(spec, causal, q);
+  KvCache cache = empty_cache(std::vector<int32_t>(static_cast<size_t>(q.dim(0))), q.dim(1) + 2);
+  sight.append(cache, q, v, 5);
+  cache.length = q.dim(1) - asked;
+  return sight.decode(cache, asked, nullptr, scaled(q.dim(3)));
 }
 
 Tensor of_golden(const nlohmann::json& numbers, const Shape& shape) {
@@ -201,8 +223,9 @@ TEST(HashedSight, TheLastTokensMayBeAskedAlone) {
   for (const SightSpec& spec : {in_buckets(4), in_blocks(4)})
     for (const bool causal : {false, true}) {
       const Tensor all = looked(spec, causal, q, v);
-      for (const int64_t asked : {1, 5}) {
-        const Tensor some = looked(spec, causal, q, v, {}, asked);
+      for (const int64_t asked : {1, 5, 30}) {
+        const Tensor some = spec.same_bucket ? decoded(spec, causal, q, v, asked)
+                                             : looked(spec, causal, q, v, {}, asked);
         ASSERT_EQ(some.shape(), (Shape{2, asked, 2, 4}));
         for (int64_t sample = 0; sample < 2; ++sample)
           test::expect_near(some.flat(sample * asked * 8, asked * 8),
@@ -251,29 +274,86 @@ TEST(HashedSight, CountsWhatIsSeen) {
   EXPECT_FALSE(saves(in_blocks(16), false, 40));
 }
 
-// The tables of whole texts are made apart from those of texts of which the last tokens ask.
-TEST(HashedSight, WholeTextsHaveTheTablesOfAll) {
+// Of a round's tokens that are no padding the `n`-th, and where its document and bucket begin.
+struct Ranked {
+  int64_t token, first;
+};
+
+std::vector<Ranked> ranked(const Tensor& buckets, const Tensor& documents, int64_t set,
+                           int64_t round) {
+  const int64_t length = buckets.dim(1), heads = buckets.dim(2), sample = set / heads;
+  std::vector<std::array<int64_t, 3>> sorted;
+  for (int64_t token = 0; token < length; ++token) {
+    const int64_t row = (sample * length + token) * heads + set % heads,
+                  document =
+                      documents.defined() ? documents.data<int32_t>()[sample * length + token] : 0;
+    if (document >= 0)
+      sorted.push_back({document, buckets.data<int32_t>()[row * buckets.dim(3) + round], token});
+  }
+  std::ranges::sort(sorted);
+  std::vector<Ranked> made;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const bool same = i > 0 && sorted[i][0] == sorted[i - 1][0] && sorted[i][1] == sorted[i - 1][1];
+    made.push_back({sorted[i][2], same ? made.back().first : static_cast<int64_t>(i)});
+  }
+  return made;
+}
+
+TEST(HashedSight, TextsAreInTheOrderOfDocumentBucketAndPlace) {
   const Tensor q = random_tensor({2, 50, 3, 8}, 7), segments = Tensor::empty({2, 50}, DType::i32);
   for (int64_t i = 0; i < segments.size(); ++i)
     segments.data<int32_t>()[i] = i % 50 > 40 ? -1 : static_cast<int32_t>(i % 50 / 17);
-  for (const bool causal : {true, false}) {
-    const SightSpec spec = in_buckets(6);
-    const Tensor buckets = Tensor::empty({2, 50, 3, 2}, DType::i32);
-    kernels::hash_buckets(Cpu{}, q.reshape({100, 3, 8}), rotations_of(spec, 3, 5, 3, 8, {}),
-                          spec.sides, Out(buckets));
-    for (const Tensor& documents : {Tensor(), segments}) {
-      const HashedRows found = sight_of(spec, causal, q).order(q, documents, 50, 5),
-                       wanted = hashed_rows(spec, causal, buckets, documents, 50, {});
-      EXPECT_EQ(test::bytes_of(found.queries.rows), test::bytes_of(wanted.queries.rows));
-      EXPECT_EQ(test::bytes_of(found.queries.back), test::bytes_of(wanted.queries.back));
-      EXPECT_EQ(test::bytes_of(found.keys.rows), test::bytes_of(wanted.keys.rows));
-      EXPECT_EQ(test::bytes_of(found.parts), test::bytes_of(wanted.parts));
-      EXPECT_EQ(test::bytes_of(found.pattern.key_segments),
-                test::bytes_of(wanted.pattern.key_segments));
-      EXPECT_EQ(found.pattern.before, wanted.pattern.before);
-      EXPECT_EQ(found.pattern.after, wanted.pattern.after);
+  const SightSpec spec = in_buckets(6);
+  const HashedSight sight = sight_of(spec, true, q);
+  const Tensor buckets = sight.buckets(q, 5);
+  for (const Tensor& documents : {Tensor(), segments}) {
+    const HashedRows found = sight.order(buckets, documents, 50);
+    std::vector<int32_t> rows(6 * 100, -1), groups = rows, parts(2 * 300, -1);
+    for (int64_t set = 0; set < 6; ++set)
+      for (int64_t round = 0, next = 0; round < 2; ++round) {
+        const std::vector<Ranked> all = ranked(buckets, documents, set, round);
+        const int64_t begin = next;
+        for (const Ranked& one : all) {
+          const int64_t row = (set / 3 * 50 + one.token) * 3 + set % 3, at = set * 100 + next++;
+          rows[at] = static_cast<int32_t>(row);
+          groups[at] = static_cast<int32_t>(begin + one.first);
+          parts[round * 300 + row] = static_cast<int32_t>(at);
+        }
+      }
+    const auto numbers = [](const Tensor& x) {
+      return std::vector<int32_t>(x.data<int32_t>(), x.data<int32_t>() + x.size());
+    };
+    for (const ops::RowChoice& choice : {found.queries, found.keys}) {
+      EXPECT_EQ(numbers(choice.rows), rows);
+      EXPECT_EQ(numbers(choice.back), parts);
     }
+    EXPECT_EQ(numbers(found.parts), parts);
+    EXPECT_EQ(numbers(found.pattern.query_segments), groups);
+    EXPECT_EQ(numbers(found.pattern.key_segments), groups);
   }
+}
+
+// What the layer holds of earlier tokens is taken as it is.
+TEST(HashedSight, ATokenThatIsAppendedIsHashedAlone) {
+  const Tensor q = random_tensor({2, 6, 3, 4}, 1), one = random_tensor({2, 1, 3, 4}, 2);
+  const HashedSight sight = sight_of(in_buckets(4), true, q);
+  KvCache cache = empty_cache({0, 2}, 8);
+  sight.append(cache, q, q, 5);
+  cache.length = 6;
+  const Tensor& held = cache.layers[3].buckets;
+  ASSERT_EQ(held.shape(), (Shape{2, 8, 3, 2}));
+  std::ranges::fill(held.span<int32_t>(), 7);
+  sight.append(cache, one, one, 5);
+  const Tensor wanted = sight.buckets(one, 5);
+  for (int64_t i = 0; i < held.size(); ++i) {
+    const int64_t column = i / 6 % 8;
+    EXPECT_EQ(held.data<int32_t>()[i], column == 6 ? wanted.data<int32_t>()[i / 48 * 6 + i % 6] : 7)
+        << i;
+  }
+  cache.layers[3].buckets = {};  // as where rows have moved
+  sight.append(cache, one, one, 5);
+  EXPECT_EQ(test::bytes_of(cache.layers[3].buckets.flat(0, 36)),
+            test::bytes_of(sight.buckets(q, 5).flat(0, 36)));
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ struct KvCache {
     int64_t reach = kAll;
     int64_t first = 0;      // the column that the first one of keys and values is
     Tensor first_key = {};  // [B] i32 from there on; undefined while `first` is 0
+    // [B,S,H,R] i32 of keys that are hashed (HashedSight::append); undefined: to be made anew.
+    Tensor buckets = {};
 
     // Where each sequence begins in keys and values.
     const Tensor& begins(const KvCache& cache) const { return first ? first_key : cache.first_key; }
@@ -42,7 +44,7 @@ struct KvCache {
   int64_t capacity() const;
   // Whether moving the rows would let columns go.
   bool holds_more_than_needed() const;
-  int64_t bytes() const;  // of keys and values, but for those of memories
+  int64_t bytes() const;  // of keys, values and buckets, but for memories
   // Sets memory_lengths, and memory_segments for S, the longest.
   void set_memories(std::vector<int64_t> lengths, Device device);
 
@@ -76,7 +78,7 @@ struct KvCache {
   // are moved so that all end in the same column; the longest begins at 0. The parts, which need
   // their first_key, lose their layers one by one, so that no more than one is held twice; memories
   // that stay as they are are not copied. Of a layer that reaches less far back its last columns
-  // are kept.
+  // are kept. Buckets are left out.
   static KvCache joined(const std::vector<Part>& parts, const Extent& extent);
 };
 
