@@ -50,7 +50,7 @@ Tensor looked(const SightSpec& spec, bool causal, const Tensor& q, const Tensor&
 }
 
 // Rows of a cache that begin in these columns.
-KvCache empty_cache(const std::vector<int32_t>& begins, int64_t positions) {
+KvCache cache_of_rows(const std::vector<int32_t>& begins, int64_t positions) {
   KvCache made;
   made.layers.resize(4);
   made.positions = positions;
@@ -59,10 +59,10 @@ KvCache empty_cache(const std::vector<int32_t>& begins, int64_t positions) {
 }
 
 // [B,A,H,D] of q and v in a cache.
-Tensor decoded(const SightSpec& spec, bool causal, const Tensor& q, const Tensor& v,
-               int64_t asked) {
+Tensor looked_from_cache(const SightSpec& spec, bool causal, const Tensor& q, const Tensor& v,
+                         int64_t asked) {
   const HashedSight sight = sight_of(spec, causal, q);
-  KvCache cache = empty_cache(std::vector<int32_t>(static_cast<size_t>(q.dim(0))), q.dim(1) + 2);
+  KvCache cache = cache_of_rows(std::vector<int32_t>(static_cast<size_t>(q.dim(0))), q.dim(1) + 2);
   sight.append(cache, q, v, 5);
   cache.length = q.dim(1) - asked;
   return sight.decode(cache, asked, nullptr, scaled(q.dim(3)));
@@ -224,7 +224,7 @@ TEST(HashedSight, TheLastTokensMayBeAskedAlone) {
     for (const bool causal : {false, true}) {
       const Tensor all = looked(spec, causal, q, v);
       for (const int64_t asked : {1, 5, 30}) {
-        const Tensor some = spec.same_bucket ? decoded(spec, causal, q, v, asked)
+        const Tensor some = spec.same_bucket ? looked_from_cache(spec, causal, q, v, asked)
                                              : looked(spec, causal, q, v, {}, asked);
         ASSERT_EQ(some.shape(), (Shape{2, asked, 2, 4}));
         for (int64_t sample = 0; sample < 2; ++sample)
@@ -337,7 +337,7 @@ TEST(HashedSight, TextsAreInTheOrderOfDocumentBucketAndPlace) {
 TEST(HashedSight, ATokenThatIsAppendedIsHashedAlone) {
   const Tensor q = random_tensor({2, 6, 3, 4}, 1), one = random_tensor({2, 1, 3, 4}, 2);
   const HashedSight sight = sight_of(in_buckets(4), true, q);
-  KvCache cache = empty_cache({0, 2}, 8);
+  KvCache cache = cache_of_rows({0, 2}, 8);
   sight.append(cache, q, q, 5);
   cache.length = 6;
   const Tensor& held = cache.layers[3].buckets;
