@@ -32,15 +32,20 @@ bool names_marks(const std::map<std::string, std::string>& given) {
       given, [](const auto& option) { return option.first.starts_with("attention.mark_"); });
 }
 
-// Longformer's, unless something else is asked for or the source has a structure of its own.
-AttentionOptions structure_of(const std::map<std::string, std::string>& given,
-                              const ModelConfig& source) {
-  if (given.empty() && !source.attention.is_full()) return source.attention;
-  AttentionOptions made;
-  made.kinds = {"global"};
+AttentionOptions with(AttentionOptions made, const std::map<std::string, std::string>& given) {
   Options options("", "");
   bind(options, made);
   for (const auto& [key, value] : given) options.set(key, value, "");
+  return made;
+}
+
+// The source's own with what is given, unless it has none or another kind is asked for; else
+// Longformer's.
+AttentionOptions structure_of(const std::map<std::string, std::string>& given,
+                              const ModelConfig& source) {
+  const AttentionOptions kept = with(source.attention, given);
+  if (!source.attention.is_full() && kept.kinds == source.attention.kinds) return kept;
+  AttentionOptions made = with({.kinds = {"global"}}, given);
   if (!given.contains("attention.window") && has_window(made)) made.windows = {kUsualWindow};
   const bool marks = std::ranges::find(made.kinds, "global") != made.kinds.end();
   if (marks && !names_marks(given)) made.other.marks.first = source.head == Head::sequence ? 1 : 0;

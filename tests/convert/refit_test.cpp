@@ -144,6 +144,24 @@ TEST(ToContextOf, ALongformerKeepsWhatItHas) {
   EXPECT_EQ(test::model_of(path).attention.windows, (std::vector<int64_t>{8, 4}));
   EXPECT_EQ(tensor_of(path, "block.0.attention.global_k.weight"),
             tensor_of(before, "block.0.attention.global_k.weight"));
+  const auto with = [&](const Given& given) {
+    return Refit(test::model_of(before), to_context(100, given)).model().attention;
+  };
+  AttentionOptions marked = test::model_of(before).attention;
+  marked.other.marks = {.first = 1};
+  EXPECT_EQ(with({{"attention.mark_first", "1"}}), marked);
+  EXPECT_EQ(with({{"attention.kind", "global"}, {"attention.mark_first", "1"}}), marked);
+  EXPECT_EQ(with({{"attention.window", "6"}}).windows, std::vector<int64_t>{6});
+  EXPECT_EQ(with({{"attention.kind", "window"}}).windows, std::vector<int64_t>{512});
+}
+
+TEST(ToContextOf, ABigBirdStaysOne) {
+  const Scratch scratch;
+  ModelConfig source =
+      test::model_of(test::import_folder(test::golden("big_bird"), scratch.file("short")));
+  const Refit made(source, to_context(300, {{"attention.random", "1"}}));
+  source.attention.other.random = 1;
+  EXPECT_EQ(made.model().attention, source.attention);
 }
 
 TEST(ToContextOf, OthersIsRefused) {
