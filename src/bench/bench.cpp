@@ -11,6 +11,7 @@
 #include "skein/core/philox.h"
 #include "skein/core/version.h"
 #include "skein/kernels/threads.h"
+#include "skein/models/architecture.h"
 #include "skein/tensor/cuda.h"
 
 #include "parts.h"
@@ -31,7 +32,8 @@ void bind(Options& options, BenchConfig& c) {
   options.add("bench.batches", c.batches, "prompts decoded together, once each");
   options.add("bench.attention", c.structures,
               fmt::format("who sees whom, of attention: {}; or model: the whole layer, as the "
-                          "model has it",
+                          "model has it; none: causal or full where the model's attention is, "
+                          "else model",
                           fmt::join(structure_names(), ", ")));
   options.add("bench.lengths", c.lengths,
               "of the model's layer (bench.attention=model); none: model.context", "tokens");
@@ -54,6 +56,20 @@ void bind(Options& options, BenchConfig& c) {
               "folder for pictures: of coordinates their plot, as PNG, SVG and CSV; of attention "
               "who sees whom, as SVG");
   options.add("bench.trace", c.trace, "file for a Chrome trace of one training step");
+}
+
+void take_structures(BenchConfig& config, const ModelConfig& model) {
+  require(std::ranges::all_of(config.lengths, [](int64_t one) { return one > 0; }),
+          "bench.lengths={} must be above 0", fmt::join(config.lengths, ","));
+  if (config.structures.empty())
+    config.structures.emplace_back(!model.attention.is_full()         ? kModelStructure
+                                   : model.architecture->sees_ahead() ? "full"
+                                                                      : "causal");
+  require(config.lengths.empty() || std::ranges::count(config.structures, kModelStructure) > 0,
+          "bench.lengths={} is for the model's layer, but bench.attention={} is measured at "
+          "model.context={}; give bench.attention={}, or leave bench.lengths out",
+          fmt::join(config.lengths, ","), fmt::join(config.structures, ","), model.context,
+          kModelStructure);
 }
 
 double median(std::vector<double> values) {
@@ -158,8 +174,6 @@ std::vector<Figure> bench(train::PretrainConfig run, const BenchConfig& config, 
   // Before anything is measured.
   for (const std::string& name : config.structures)
     if (name != kModelStructure) structure(name, 1, 1, config.reach);
-  require(std::ranges::all_of(config.lengths, [](int64_t one) { return one > 0; }),
-          "bench.lengths={} must be above 0", fmt::join(config.lengths, ","));
   Figures figures(world.rank() == 0);
   const Device device = device_of(run.parallel.device);
   figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
@@ -15,12 +16,12 @@ namespace {
 
 constexpr char kGroup[] = "layer";
 
-// Self-attention of the model's first block with its projections, and what it reads.
+// Self-attention of a block of the model with its projections, and what it reads.
 class Layer {
  public:
-  Layer(const Bench& bench, const ModelConfig& model)
+  Layer(const Bench& bench, const ModelConfig& model, int64_t block)
       : parameters_(bench.run.precision(), 0, 1, bench.device),
-        attention_(parameters_, spec_of(model)),
+        attention_(parameters_, spec_of(model, block)),
         batch_(placed(random_batch(bench.run.train.micro_batch, model, 1), bench.device)),
         alone_(single_rank()) {
     parameters_.allocate(true);
@@ -43,8 +44,8 @@ class Layer {
   double flops() const { return flops_; }
 
  private:
-  static AttentionSpec spec_of(const ModelConfig& model) {
-    auto made = std::get<AttentionSpec>(block_spec(model, false).sublayers[0].branch);
+  static AttentionSpec spec_of(const ModelConfig& model, int64_t block) {
+    auto made = std::get<AttentionSpec>(block_spec(model, false, block).sublayers[0].branch);
     made.name = "attention";
     return made;
   }
@@ -58,11 +59,25 @@ class Layer {
   double flops_ = 0;
 };
 
-std::string name_of(int64_t length, const char* way) {
+std::string name_of(int64_t length, const std::string& way) {
   return fmt::format("{} tokens {}", length, way);
 }
 
 constexpr char kForward[] = "forward", kBoth[] = "forward and backward";
+
+// Those that see otherwise than the ones before.
+std::vector<int64_t> different_blocks(const ModelConfig& model) {
+  std::vector<int64_t> made;
+  const auto sight = [&](int64_t block) { return model.attention.of_block(block, model.context); };
+  for (int64_t block = 0; block < model.n_layers; ++block)
+    if (std::ranges::find(made, sight(block), sight) == made.end()) made.push_back(block);
+  return made;
+}
+
+// Of a block's figures, where there are those of several.
+std::string way_in(int64_t block, size_t blocks, const char* way) {
+  return blocks == 1 ? way : fmt::format("in block {} {}", block, way);
+}
 
 // Those to measure.
 std::vector<int64_t> lengths_of(const BenchConfig& config, const ModelConfig& model) {
@@ -72,7 +87,7 @@ std::vector<int64_t> lengths_of(const BenchConfig& config, const ModelConfig& mo
 // The figure's seconds by length, where it was measured.
 std::vector<std::pair<int64_t, double>> seconds_by_length(const std::vector<Figure>& figures,
                                                           const BenchConfig& config,
-                                                          const char* way) {
+                                                          const std::string& way) {
   std::vector<std::pair<int64_t, double>> made;
   for (const int64_t length : config.lengths)
     for (const Figure& figure : figures)
@@ -102,28 +117,43 @@ void bench_layers(const Bench& bench) {
   bench.figures.title(
       fmt::format("the model's self-attention with its projections, {} sequences, "
                   "attention.kind={}",
-                  bench.run.train.micro_batch, bench.run.model.attention.kinds.front()));
+                  bench.run.train.micro_batch, fmt::join(bench.run.model.attention.kinds, ",")));
+  const std::vector<int64_t> blocks = different_blocks(bench.run.model);
   for (const int64_t length : lengths_of(bench.config, bench.run.model)) {
     ModelConfig model = bench.run.model;
     model.context = length;
     check(model, 1, false);
-    const Layer layer(bench, model);
-    add_timed(bench,
-              {.group = kGroup, .name = name_of(length, kForward), .flops = layer.flops() / 3},
-              peak, [&] { layer.forward(); });
-    add_timed(bench, {.group = kGroup, .name = name_of(length, kBoth), .flops = layer.flops()},
-              peak, [&] { layer.both(); });
+    for (const int64_t block : blocks) {
+      const Layer layer(bench, model, block);
+      const auto add = [&](const char* way, double flops, const auto& work) {
+        add_timed(bench,
+                  {.group = kGroup,
+                   .name = name_of(length, way_in(block, blocks.size(), way)),
+                   .flops = flops},
+                  peak, work);
+      };
+      add(kForward, layer.flops() / 3, [&] { layer.forward(); });
+      add(kBoth, layer.flops(), [&] { layer.both(); });
+    }
   }
-  const auto points = seconds_by_length(bench.figures.all(), bench.config, kBoth);
-  if (points.size() > 1)
-    bench.figures.title(fmt::format(
-        "forward and backward grow with the length to the power of {:.2f}", exponent_of(points)));
+  for (const int64_t block : blocks) {
+    const std::string way = way_in(block, blocks.size(), kBoth);
+    const auto points = seconds_by_length(bench.figures.all(), bench.config, way);
+    if (points.size() > 1)
+      bench.figures.title(
+          fmt::format("{} grow with the length to the power of {:.2f}", way, exponent_of(points)));
+  }
 }
 
-std::vector<LayerTimes> layer_times(const std::vector<Figure>& figures, const BenchConfig& config) {
+std::vector<LayerTimes> layer_times(const std::vector<Figure>& figures, const BenchConfig& config,
+                                    const ModelConfig& model) {
+  const std::vector<int64_t> blocks = different_blocks(model);
   std::vector<LayerTimes> made;
-  for (const char* way : {kForward, kBoth})
-    made.push_back({way, seconds_by_length(figures, config, way)});
+  for (const int64_t block : blocks)
+    for (const char* each : {kForward, kBoth}) {
+      const std::string way = way_in(block, blocks.size(), each);
+      made.push_back({way, seconds_by_length(figures, config, way)});
+    }
   return made;
 }
 

@@ -26,10 +26,11 @@ std::vector<scaling::study::CoordinateCheck> checks_of(const std::vector<bench::
 plot::Figure layer_figure(const std::vector<bench::LayerTimes>& times, const ModelConfig& model) {
   using namespace plot;
   Figure made{.name = "attention-lengths", .title = "Self-attention with its projections"};
-  Panel panel{.title = fmt::format("self-attention, kind {}, {} heads, width {}",
-                                   model.attention.kinds.front(), model.n_heads, model.d_model),
-              .x = {.label = "tokens", .logarithmic = true},
-              .y = {.label = "milliseconds", .logarithmic = true}};
+  Panel panel{
+      .title = fmt::format("self-attention, kind {}, {} heads, width {}",
+                           fmt::join(model.attention.kinds, ","), model.n_heads, model.d_model),
+      .x = {.label = "tokens", .logarithmic = true},
+      .y = {.label = "milliseconds", .logarithmic = true}};
   for (const bench::LayerTimes& one : times) {
     Series series{.title = one.way, .ink = size_ink(std::ssize(panel.series), std::ssize(times))};
     for (const auto& [length, seconds] : one.seconds)
@@ -50,6 +51,7 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   bind(options, config);
   bind(options, run);
   if (!parse_run(options, args, run)) return 0;
+  bench::take_structures(config, run.model);
   const auto measures = [&](const char* what) { return std::ranges::count(config.what, what) > 0; };
   require(config.plots.empty() || measures("coordinates") || measures("attention"),
           "bench.plots={} is for pictures of coordinates and of attention; name one of them in "
@@ -70,9 +72,9 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
       plots =
           bench::write_structures(config.structures, run.model.context, config.reach, config.plots);
     if (std::ranges::count(config.structures, bench::kModelStructure) && config.lengths.size() > 1)
-      for (std::string& path :
-           plot::write_figure(layer_figure(bench::layer_times(figures, config), run.model),
-                              "bench.plots", config.plots))
+      for (std::string& path : plot::write_figure(
+               layer_figure(bench::layer_times(figures, config, run.model), run.model),
+               "bench.plots", config.plots))
         plots.push_back(std::move(path));
     if (measures("coordinates"))
       for (std::string& path :

@@ -47,12 +47,22 @@ flops = [f["flops"] for f in figures]
 assert flops[3] < 2.1 * flops[1] and flops[1] == 3 * flops[0], flops
 EOF
 [ -s lengths/attention-lengths.svg ] || die "no plot over lengths"
+expect 0 "attention.kind=full,window" $bench --bench.what=attention --attention.kind=full,window --attention.window=8 --model.n_layers=3 --bench.samples=1 --bench.output=blocks.json
+python3 - <<'EOF' || die "the blocks of the model are not what is measured"
+import json
+figures = json.load(open("blocks.json"))["figures"]
+names = [f["name"] for f in figures]
+assert names == [f"32 tokens in block {b} {way}" for b in (0, 1) for way in ("forward", "forward and backward")], names
+assert figures[2]["flops"] < figures[0]["flops"], figures
+EOF
+expect 0 "full attention, 1 sequences of 32 tokens" $bench --bench.what=attention --model.architecture=bert --model.norm_placement=post --bench.samples=1
 expect 0 "attention over 300 links of 50 nodes" $bench --bench.what=links --bench.nodes=50 --bench.links=300 --bench.output=links.json
 python3 -c "import json; assert [f['name'] for f in json.load(open('links.json'))['figures']] == ['products', 'softmax', 'sums', 'forward and backward']" ||
   die "figures of links are missing"
 expect 2 "bench.nodes=0 and bench.links=4000000 must be from 1 to 2147483647" $bench --bench.what=links --bench.nodes=0
 expect 2 "bench.nodes=200000 and bench.links=9000000000 must be from 1 to" $bench --bench.what=links --bench.links=9000000000
 expect 2 "bench.lengths=0 must be above 0" $bench --bench.what=attention --bench.lengths=0
+expect 2 "bench.lengths=16,32 is for the model's layer, but bench.attention=causal is measured at model.context=32; give bench.attention=model" $bench --bench.what=attention --bench.lengths=16,32
 expect 0 "training step" $bench --model.architecture=transformer --bench.what=step,decode --bench.output=two.json
 pictures="$bin/skein bench --bench.samples=1 --bench.what=step --bench.peak_size=64 --bench.stream_mib=1 --train.global_batch=4 --model.d_model=32 --model.n_layers=2
   --model.n_heads=4 --model.image_height=8 --model.image_width=8 --model.channels=1 --model.patch_height=2"

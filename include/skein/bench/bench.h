@@ -18,10 +18,10 @@ struct BenchConfig {
   int64_t prompt = 64;                  // tokens of a prompt before decoding
   int64_t new_tokens = 32;              // decoded tokens; the most of a rollout
   std::vector<int64_t> batches{1, 32};  // prompts decoded together
-  std::vector<std::string> structures{"causal"};  // of attention (bench/structures.h)
-  int64_t reach = 512;                            // of these
-  std::vector<int64_t> lengths;                   // of the model's layer; none: its context
-  int64_t nodes = 200000, links = 4000000;        // of a graph
+  std::vector<std::string> structures;  // of attention (bench/structures.h); none: the model's
+  int64_t reach = 512;                  // of these
+  std::vector<int64_t> lengths;         // of the model's layer; none: its context
+  int64_t nodes = 200000, links = 4000000;  // of a graph
   int64_t peak_size = 8192;      // rows and columns of the product whose rate is a GPU's peak
   int64_t stream_mib = 256;      // of the tensors that memory speed is measured with
   CoordinateConfig coordinates;  // its seeds are `samples`
@@ -32,6 +32,10 @@ struct BenchConfig {
 
 // Binds the fields under section "bench".
 void bind(Options& options, BenchConfig& config);
+
+// Completes config.structures: causal or full where the model's attention is, else its layer. A
+// usage error where config.lengths would not be read.
+void take_structures(BenchConfig& config, const ModelConfig& model);
 
 // One figure. Units that do not apply are 0.
 struct Figure {
