@@ -90,7 +90,12 @@ void refuse_of_choices(const Options& options, const rlhf::policy::TuneConfig& c
                        "it",
                        missing_end == MissingEnd::none ? "none" : "mask"));
   if (c.ptx.data.empty()) refuse("ptx.", "ptx.data names no texts that are learnt beside answers");
-  if (c.ppo.kl_loss == 0 && (c.kl_in_reward() || c.kl.beta == 0))
+  if (c.has_shared_critic())
+    refuse("critic.lr", "critic.kind=shared is a head of the policy, which learns by lr.lr");
+  if (!c.kl_in_reward())
+    refuse("reward.kl_estimator",
+           "ppo.algorithm=grpo has the KL as a loss, whose estimator is ppo.kl_loss_estimator");
+  if (c.kl_loss() == 0)
     refuse("ppo.kl_loss_estimator", "there is no KL as a loss that it would be of (ppo.kl_loss=0)");
 }
 

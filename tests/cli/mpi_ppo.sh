@@ -161,7 +161,12 @@ expect 2 "reward.missing_end_value=2 was given, but reward.missing_end=mask char
   --reward.missing_end=mask --reward.missing_end_value=2
 expect 2 "ptx.coefficient=27.8 was given, but ptx.data names no texts" $ppo --run.dir=bad --reward.sources=ended --ptx.coefficient=27.8
 expect 2 "ppo.kl_loss_estimator=k3 was given, but there is no KL as a loss" $ppo --run.dir=bad --reward.sources=ended --ppo.kl_loss_estimator=k3
+expect 2 "ppo.kl_loss_estimator=k3 was given, but there is no KL as a loss" $ppo --run.dir=bad --reward.sources=ended --ppo.kl_loss_estimator=k3 \
+  --ppo.algorithm=grpo --ppo.kl_loss=0
 expect 0 "model     gpt" $ppo --run.dir=bad --run.dry_run --ppo.algorithm=grpo --reward.sources=ended --ppo.kl_loss_estimator=k3
+expect 2 "critic.lr=0.5 was given, but critic.kind=shared is a head" $ppo --run.dir=bad --reward.sources=ended --critic.kind=shared --critic.lr=0.5
+expect 2 "reward.kl_estimator=k3 was given, but ppo.algorithm=grpo has the KL as a loss" $ppo --run.dir=bad --reward.sources=ended --ppo.algorithm=grpo \
+  --reward.kl_estimator=k3
 
 # Best of N: the best answer is kept, or all with their scores as data to tune on; the same bits whatever is decoded together.
 draw="$skein generate --checkpoint.path=policy --generate.max_tokens=10 --sample.seed=7"

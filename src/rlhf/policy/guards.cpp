@@ -14,6 +14,16 @@ constexpr double kManyCut = 0.5;
 // of a normal distribution's mass lies below its mean by more
 constexpr double kThreeErrors = 0.00135;
 
+// What answers without an end count for, and what may be done about them.
+std::string share_of_cut(ShapingConfig::MissingEnd missing_end, bool all) {
+  using MissingEnd = ShapingConfig::MissingEnd;
+  if (missing_end == MissingEnd::mask)
+    return std::string("and reward.missing_end=mask has them count for nothing") +
+           (all ? ", so that no answer is learnt from" : "") + "; allow longer ones";
+  return std::string("and what is scored is half an answer; allow longer ones") +
+         (missing_end == MissingEnd::none ? ", or charge them by reward.missing_end" : "");
+}
+
 }  // namespace
 
 KlFinding kl_finding(const std::vector<Episode>& episodes) {
@@ -54,7 +64,8 @@ void guard_ratio(double share_off, int64_t iteration) {
 }
 
 void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups,
-                  int64_t most_tokens, RepeatedWarnings& warnings) {
+                  int64_t most_tokens, ShapingConfig::MissingEnd missing_end,
+                  RepeatedWarnings& warnings) {
   const bool equal = std::all_of(episodes.begin(), episodes.end(), [&](const Episode& one) {
     return one.path.score == episodes.front().path.score;
   });
@@ -73,10 +84,9 @@ void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t gr
   if (cut > kManyCut * episodes.size())
     warnings.tell(
         "answers that are cut",
-        fmt::format(
-            "{} of {} answers were cut at generate.max_tokens={} and have no end: what is scored "
-            "is half an answer; allow longer ones, or charge them by reward.missing_end",
-            cut, episodes.size(), most_tokens));
+        fmt::format("{} of {} answers were cut at generate.max_tokens={} and have no end, {}", cut,
+                    episodes.size(), most_tokens,
+                    share_of_cut(missing_end, cut == std::ssize(episodes))));
 }
 
 }  // namespace skein::rlhf::policy

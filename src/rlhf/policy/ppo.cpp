@@ -288,7 +288,7 @@ KlFinding Tuner::judge(Rollout& rollout, IterationCost& cost) {
   tuned_.negative_kl =
       guard_kl(kl, tuned_.negative_kl, config_.generate.sampling.temperature, warnings_);
   guard_scores(rollout.episodes, rollout.flat_groups, rollout.groups, config_.generate.max_tokens,
-               warnings_);
+               config_.shaping.missing_end, warnings_);
   return kl;
 }
 

@@ -56,7 +56,7 @@ void bind(Options& options, PpoConfig& c) {
   options.add("ppo.entropy", c.entropy, "coefficient of the bonus for entropy");
   options.add("ppo.kl_loss", c.kl_loss,
               "coefficient of the KL to the reference as a loss, beside or instead of that in the "
-              "reward (kl.beta)");
+              "reward (kl.beta); -1: kl.beta for grpo without ppo.kl_in_reward, else 0");
   options.add_choice(
       "ppo.kl_loss_estimator", c.kl_loss_estimator,
       {{"k2", KlEstimator::k2}, {"k3", KlEstimator::k3}},
@@ -205,8 +205,10 @@ void check_grpo(const TuneConfig& c) {
 void check_numbers(const TuneConfig& c) {
   require(c.ppo.gamma >= 0 && c.ppo.gamma <= 1 && c.ppo.lambda >= 0 && c.ppo.lambda <= 1,
           "ppo.gamma={} and ppo.lambda={} must be from 0 to 1", c.ppo.gamma, c.ppo.lambda);
-  require(c.ppo.stop_kl >= 0 && c.ppo.kl_loss >= 0,
-          "ppo.stop_kl={} and ppo.kl_loss={} must not be negative", c.ppo.stop_kl, c.ppo.kl_loss);
+  require(c.ppo.stop_kl >= 0, "ppo.stop_kl={} must not be negative", c.ppo.stop_kl);
+  require(c.ppo.kl_loss >= 0 || c.ppo.kl_loss == -1,
+          "ppo.kl_loss={} must be at least 0, or -1 for what goes with the algorithm",
+          c.ppo.kl_loss);
   require(!c.ppo.save_rollouts || !c.run.run.dir.empty(),
           "ppo.save_rollouts=true needs a folder to write to, but run.dir is empty");
   require(c.ppo.ema >= 0 && c.ppo.ema < 1, "ppo.ema={} must be from 0 (none) to below 1",
@@ -263,8 +265,9 @@ void settle(TuneConfig& c) {
   warn_of_no_rate(c.run.lr, {frozen, frozen, c.run.train.steps, 1}, "ppo.iterations");
   // The KL of answers that are compared with each other is a loss; in the reward it would be
   // divided by their deviation (Shao et al. 2024).
-  if (!c.kl_in_reward() && c.ppo.kl_loss == 0) c.ppo.kl_loss = c.kl.beta;
-  if (const std::string caveat = kl_caveat(c.shaping.estimator); !caveat.empty())
+  c.ppo.kl_loss = c.kl_loss();
+  if (const std::string caveat = kl_caveat(c.shaping.estimator);
+      c.kl_in_reward() && !caveat.empty())
     log::warn("reward.kl_estimator: {}", caveat);
   if (c.run.model.drops())
     log::info(

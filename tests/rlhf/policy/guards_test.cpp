@@ -11,6 +11,7 @@ namespace skein::rlhf::policy {
 namespace {
 
 using test::expect_error;
+using MissingEnd = ShapingConfig::MissingEnd;
 
 // An answer of that many nats of k1, over two tokens.
 Episode episode(double kl, double score = 0, bool ended = true) {
@@ -92,27 +93,41 @@ TEST(RatioGuard, FailsWhenThePolicySaysSomethingElseThanItDid) {
 TEST(ScoreGuard, WarnsOfScoresThatAreAllEqual) {
   RepeatedWarnings warnings;
   expect_words(said([&] {
-                 guard_scores({episode(0, 2), episode(0, 2)}, 0, 0, 8, warnings);
+                 guard_scores({episode(0, 2), episode(0, 2)}, 0, 0, 8, MissingEnd::none, warnings);
                }),
                {"all 2 answers have the score 2", "nothing to learn"});
-  EXPECT_EQ(said([&] { guard_scores({episode(0, 2), episode(0, 3)}, 0, 0, 8, warnings); }), "");
+  EXPECT_EQ(said([&] {
+              guard_scores({episode(0, 2), episode(0, 3)}, 0, 0, 8, MissingEnd::none, warnings);
+            }),
+            "");
 }
 
 TEST(ScoreGuard, WarnsOfFlatGroups) {
   RepeatedWarnings warnings;
   const std::vector<Episode> two{episode(0, 1), episode(0, 2)};
-  expect_words(said([&] { guard_scores(two, 3, 4, 8, warnings); }),
+  expect_words(said([&] { guard_scores(two, 3, 4, 8, MissingEnd::none, warnings); }),
                {"3 of 4 prompts", "equal rewards"});
-  EXPECT_EQ(said([&] { guard_scores(two, 2, 4, 8, warnings); }), "") << "half of them are not most";
+  EXPECT_EQ(said([&] { guard_scores(two, 2, 4, 8, MissingEnd::none, warnings); }), "")
+      << "half of them are not most";
 }
 
 TEST(ScoreGuard, WarnsOfAnswersThatAreCut) {
   RepeatedWarnings warnings;
   const std::vector<Episode> most{episode(0, 1, false), episode(0, 2, false), episode(0, 3)},
       half{episode(0, 1, false), episode(0, 2)};
-  expect_words(said([&] { guard_scores(most, 0, 0, 8, warnings); }),
+  expect_words(said([&] { guard_scores(most, 0, 0, 8, MissingEnd::none, warnings); }),
                {"2 of 3 answers were cut", "generate.max_tokens=8", "reward.missing_end"});
-  EXPECT_EQ(said([&] { guard_scores(half, 0, 0, 8, warnings); }), "");
+  EXPECT_EQ(said([&] { guard_scores(half, 0, 0, 8, MissingEnd::none, warnings); }), "");
+  const auto told = [&](const std::vector<Episode>& episodes, MissingEnd missing_end) {
+    return said([&] { guard_scores(episodes, 0, 0, 8, missing_end, warnings); });
+  };
+  EXPECT_EQ(told(most, MissingEnd::replace).find("missing_end"), std::string::npos)
+      << "it is given already";
+  const std::string some = told(most, MissingEnd::mask);
+  expect_words(some,
+               {"2 of 3", "reward.missing_end=mask has them count for nothing; allow longer"});
+  const std::vector<Episode> all(most.begin(), most.begin() + 2);
+  expect_words(told(all, MissingEnd::mask), {"2 of 2", "no answer is learnt from"});
 }
 
 // A run of thousands of iterations, each of which cuts its answers.
@@ -120,7 +135,8 @@ TEST(ScoreGuard, DoesNotFillTheLog) {
   RepeatedWarnings warnings;
   const std::vector<Episode> cut{episode(0, 1, false), episode(0, 2, false)};
   const std::string told = said([&] {
-    for (int iteration = 0; iteration < 40; ++iteration) guard_scores(cut, 0, 0, 8, warnings);
+    for (int iteration = 0; iteration < 40; ++iteration)
+      guard_scores(cut, 0, 0, 8, MissingEnd::none, warnings);
   });
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 10);
   expect_words(said([&] { warnings.finish(); }),
@@ -162,6 +178,11 @@ TEST_F(TuneConfigs, ChargeTheKlOfGrpoWhereItIsAsked) {
   settle(config_);
   EXPECT_EQ(config_.ppo.kl_loss, 0) << "it is charged once";
   EXPECT_TRUE(config_.kl_in_reward());
+  config_ = tune_defaults();
+  config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
+  config_.ppo.kl_loss = 0;
+  settle(config_);
+  EXPECT_EQ(config_.ppo.kl_loss, 0) << "a 0 that was given";
 }
 
 TEST_F(TuneConfigs, KnowWhatMovesTheOptimum) {
@@ -240,8 +261,8 @@ TEST_F(TuneConfigs, RefuseNumbersOutOfTheirRange) {
   expect_refused({"ppo.lambda=-0.1"});
   config_.ppo.stop_kl = -1;
   expect_refused({"ppo.stop_kl=-1"});
-  config_.ppo.kl_loss = -1;
-  expect_refused({"ppo.kl_loss=-1"});
+  config_.ppo.kl_loss = -0.1;
+  expect_refused({"ppo.kl_loss=-0.1"});
   config_.critic.rules.coefficient = 0;
   expect_refused({"critic.coefficient=0"});
   config_.critic.rules.clip = -0.2;

@@ -31,9 +31,10 @@ int64_t guard_kl(const KlFinding& found, int64_t in_a_row, double temperature,
 // Error(failure) where the policy that learns does not say what it said when it was asked, though
 // it has not learnt since.
 void guard_ratio(double share_off, int64_t iteration);
-// Warns when all scores are equal, all groups flat, or most answers cut. flat: groups of equal
-// rewards among `groups`.
+// Warns when all scores are equal, all groups flat, or most answers cut, of which missing_end says
+// what they count for. flat: groups of equal rewards among `groups`.
 void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups,
-                  int64_t most_tokens, RepeatedWarnings& warnings);
+                  int64_t most_tokens, ShapingConfig::MissingEnd missing_end,
+                  RepeatedWarnings& warnings);
 
 }  // namespace skein::rlhf::policy

@@ -27,7 +27,8 @@ struct PpoConfig {
   bool divide_by_std = true;
   bool kl_in_reward = false;  // grpo: charges the KL in an answer's reward, as rloo; else a loss
   double entropy = 0;
-  double kl_loss = 0;
+  // of the KL as a loss; -1: kl.beta where the reward does not have it, 0 where it does
+  double kl_loss = -1;
   KlEstimator kl_loss_estimator = KlEstimator::k2;
   Aggregation aggregation = Aggregation::token_mean;
   // of the policy's weights, kept beside them: so much of it stays at each step; 0: none
@@ -77,6 +78,7 @@ struct TuneConfig {
   bool kl_in_reward() const {
     return ppo.algorithm != PpoConfig::Algorithm::grpo || ppo.kl_in_reward;
   }
+  double kl_loss() const { return ppo.kl_loss >= 0 ? ppo.kl_loss : kl_in_reward() ? 0 : kl.beta; }
   // A critic that is a model of its own.
   bool has_critic() const {
     return ppo.algorithm == PpoConfig::Algorithm::ppo &&
