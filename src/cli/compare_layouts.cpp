@@ -23,17 +23,23 @@ int compare_layouts_command(const std::vector<std::string>& args, std::unique_pt
   config.run.checkpoint.keep = std::max<int64_t>(1, config.run.train.steps);
   world = begin_run(config.run.run.dir);
   const train::PairOfRuns runs(options, config, other, *world);
-  const auto first = runs.train("first", false);
+  const auto first = runs.train("first");
   require(first.step > first.begun,
           "train.steps={}, and the run began with {} done: there is no step to compare",
           config.run.train.steps, first.begun);
-  runs.train("second", true);
-  for (int64_t step = first.begun + 1; step <= first.step; ++step)
-    if (!runs.equal(step, "first", "second")) {
+  runs.train_second("second", "first");
+  int64_t equal = 0, left_out = 0;
+  for (int64_t step = first.begun + 1; step <= first.step; ++step) {
+    const train::Compared compared = runs.compare(step, "first", "second");
+    if (compared == train::Compared::different) {
       log::info("the layouts differ from step {} on", step);
       return static_cast<int>(ExitCode::failure);
     }
-  log::info("the same bits after each of {} steps", first.step - first.begun);
+    ++(compared == train::Compared::equal ? equal : left_out);
+  }
+  if (equal == 0) fail("both runs left out all of their {} steps; nothing is compared", left_out);
+  log::info("the same bits after each of {} steps{}", equal,
+            left_out > 0 ? fmt::format("; {} more were left out by both", left_out) : "");
   return static_cast<int>(ExitCode::done);
 }
 

@@ -13,6 +13,7 @@ expect 1 "not the same bits" mpirun -np 2 $resume --other.tensor=2 --run.dir=ten
 grep -q "first differing tensor: " output || die "no tensor is named"
 expect 2 "run.dir=alone is there already" $resume --run.dir=alone
 expect 2 "verify.at=6 must be 1 to 5" $resume --verify.at=6 --run.dir=wrong
+expect 2 "train.steps=1: a run of fewer than 2 steps" $resume --train.steps=1 --run.dir=wrong
 
 # Where the run goes on from a checkpoint, the end lies behind that.
 expect 0 "done: 4 steps" $bin/skein pretrain $small --train.steps=4 --run.dir=base
@@ -27,4 +28,6 @@ expect 1 "the layouts differ from step 1 on" mpirun -np 2 $layouts --parallel.te
 grep -q "elements differ, the first at .* at most .* ulp" output || die "it is not said by how much"
 expect 0 "the same bits after each of 4 steps" $bin/skein compare-layouts $small --train.steps=8 --checkpoint.load=base --run.dir=loaded
 expect 2 "train.steps=4, and the run began with 4 done" $bin/skein compare-layouts $small --train.steps=4 --checkpoint.load=base --run.dir=none
+# Steps that both runs leave out are told, not compared.
+expect 0 "the same bits after each of 2 steps; 1 more were left out by both" $layouts --train.precision=f16 --model.init_std=3 --run.dir=skipping
 expect 2 "other.ranks=2 must be 0 to 1" $layouts --other.ranks=2 --run.dir=wrong2

@@ -23,6 +23,9 @@ void bind(Options& options, OtherLayout& other);
 // the whole one. It may have rolled back to before its start.
 bool ends_alike(const TrainResult& whole, const TrainResult& resumed);
 
+// neither: both left the step out, so that neither has a checkpoint of it.
+enum class Compared { equal, different, neither };
+
 class PairOfRuns {
  public:
   // Collective over world, which outlives it, as do the options that config is bound to. Both run
@@ -30,17 +33,21 @@ class PairOfRuns {
   PairOfRuns(const Options& options, const PretrainTaskConfig& config, const OtherLayout& other,
              Group& world);
 
-  // Collective. Trains in the folder of that name, as told or, `second`, at the other layout; ranks
-  // that it has no need of wait. stop_at: as RunConfig has it. Error(failure) when it was asked to
-  // stop.
-  TrainResult train(const std::string& name, bool second, int64_t stop_at = 0) const;
+  // Collective. Trains in the folder of that name, as told. stop_at: as RunConfig has it.
+  // Error(failure) when it was asked to stop.
+  TrainResult train(const std::string& name, int64_t stop_at = 0) const;
+  // Collective. As train, at the other layout, and with the reduction groups of the run `first`,
+  // which has been trained; ranks that it has no need of wait. A usage error where these do not
+  // fit.
+  TrainResult train_second(const std::string& name, const std::string& first) const;
   // Collective. Whether the checkpoints of that step are equal bit for bit; rank 0 tells what
-  // differs.
-  bool equal(int64_t step, const std::string& first, const std::string& second) const;
+  // differs. A checkpoint that only one of them has is a difference.
+  Compared compare(int64_t step, const std::string& first, const std::string& second) const;
 
  private:
   std::string folder(const std::string& name) const { return config_.run.run.dir + "/" + name; }
-  std::string path(const std::string& name, int64_t step) const;
+  TrainResult train(PretrainTaskConfig& config, int ranks) const;
+  int64_t groups(const std::string& name) const;
 
   const Options& options_;
   PretrainTaskConfig config_;
