@@ -128,6 +128,7 @@ train::TrainedModel open_policy(const PpoCommand& c, Group& world) {
           "model.head=vocabulary",
           path);
   train::require_one_way(policy.model, "skein ppo");
+  train::require_scored_as_drawn(policy.model, "skein ppo");
   return policy;
 }
 

@@ -230,6 +230,11 @@ expect 2 "checkpoint.load names no policy" "$skein" ppo --data.prompts=prompts.j
 expect 2 "data.prompts names no file" "$skein" ppo --checkpoint.load=policy --reward.sources=ended
 expect 2 "reward.sources names nothing" "$skein" ppo --checkpoint.load=policy --data.prompts=prompts.jsonl
 expect 2 "there is no reward beauty" $ppo --run.dir=bad --reward.sources=beauty:
+expect 0 "done: 1 steps" "$skein" pretrain --model.context=48 --model.d_model=16 --model.n_layers=1 --model.n_heads=2 --data.train=store.h5 --train.global_batch=2 \
+  --train.steps=1 --run.dir=hashed --attention.kind=lsh --attention.same_bucket=false --attention.block=8
+for task in "ppo --data.prompts=prompts.jsonl --reward.sources=ended" "dpo --data.train=pairs.jsonl"; do
+  expect 2 "attention.same_bucket=false, where the probability of a token hangs on what follows it" "$skein" $task --checkpoint.load=hashed --chat.template=none --run.dir=bad
+done
 expect 2 "is no language model" "$skein" ppo --checkpoint.load=reward --data.prompts=prompts.jsonl --reward.sources=ended
 printf '{"prompt":"a"}\n{"question":"b"}\n' >wrong.jsonl
 expect 2 "wrong.jsonl:2" $ppo --run.dir=bad --reward.sources=ended --data.prompts=wrong.jsonl

@@ -42,6 +42,7 @@ void check(const DpoTuneConfig& c) {
           "the model to begin from does not continue text; a policy is a GPT with "
           "model.head=vocabulary");
   train::require_one_way(c.run.model, "skein dpo");
+  train::require_scored_as_drawn(c.run.model, "skein dpo");
   require(!c.run.model.drops(),
           "model.dropout={} (attention {}, activation {}, whole branches {}) would make the policy "
           "another one than its reference; leave it out",

@@ -55,6 +55,15 @@ void require_one_way(const ModelConfig& model, const std::string& task) {
       task);
 }
 
+void require_scored_as_drawn(const ModelConfig& model, const std::string& task) {
+  require(!model.attention.has(SightKind::lsh) || model.attention.other.same_bucket,
+          "the model to begin from has attention.kind=lsh with attention.same_bucket=false, where "
+          "the probability of a token hangs on what follows it; {} would score answers by another "
+          "distribution than they are drawn from: begin from a model with "
+          "attention.same_bucket=true",
+          task);
+}
+
 void require_run_of(const std::string& kind, bool is_one, const std::string& origin) {
   require(is_one, "{} is no run of {}; give another run.dir", origin, kind);
 }

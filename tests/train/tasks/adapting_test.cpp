@@ -104,6 +104,20 @@ TEST(Adapting, GoesOnWithTheSameTemplateHoweverItIsWritten) {
             "another run.dir to begin anew");
 }
 
+TEST(Adapting, RefusesWhatIsDrawnOtherwiseThanScored) {
+  ModelConfig model;
+  require_scored_as_drawn(model, "skein x");
+  model.attention.other.same_bucket = false;
+  require_scored_as_drawn(model, "skein x");
+  model.attention.kinds = {"full", "lsh"};
+  EXPECT_NE(refused([&] {
+              require_scored_as_drawn(model, "skein x");
+            }).find("skein x would score answers by another distribution"),
+            std::string::npos);
+  model.attention.other.same_bucket = true;
+  require_scored_as_drawn(model, "skein x");
+}
+
 TEST(Adapting, WarnsOfOtherSamples) {
   testing::internal::CaptureStderr();
   warn_of_other_samples("runs/a");

@@ -35,6 +35,10 @@ void refuse_changed(const Options& options, const Options& own, const std::strin
 // A usage error for a model that reads prompts both ways, whose answers `task`, such as "skein
 // sft", would learn as if they were read one way only.
 void require_one_way(const ModelConfig& model, const std::string& task);
+// A usage error for a decoder whose probability of a token hangs on what follows it, so that
+// `task`, such as "skein ppo", would score answers by another distribution than they are drawn
+// from.
+void require_scored_as_drawn(const ModelConfig& model, const std::string& task);
 
 // For Task::check_notes; origin: the checkpoint. Usage errors unless it is a run of that kind...
 void require_run_of(const std::string& kind, bool is_one, const std::string& origin);
