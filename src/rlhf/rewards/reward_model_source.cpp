@@ -1,6 +1,7 @@
 #include "skein/rlhf/rewards/reward_model_source.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -20,12 +21,22 @@ std::string why_texts(const RewardModel& model, const PolicyText& policy) {
              : "its chat template is not the policy's";
 }
 
+RewardModel beside_policy(const std::string& path, ParallelConfig parallel, DType dtype,
+                          int64_t batch, Mesh& mesh) {
+  const train::TrainedModel trained = open_reward_model(path, mesh.world());
+  const auto& layers = parallel.layers;
+  if (std::accumulate(layers.begin(), layers.end(), int64_t{0}) != trained.model.n_layers)
+    parallel.layers = {};
+  return with_origin("the reward model " + path,
+                     [&] { return RewardModel(trained, parallel, dtype, batch, mesh); });
+}
+
 }  // namespace
 
 RewardModelSource::RewardModelSource(const std::string& path, const PolicyText& policy,
                                      const ParallelConfig& parallel, DType dtype, int64_t batch,
                                      Mesh& mesh)
-    : model_(path, parallel, dtype, batch, mesh),
+    : model_(beside_policy(path, parallel, dtype, batch, mesh)),
       max_tokens_(policy.max_tokens),
       context_(policy.context) {
   const std::string reason = why_texts(model_, policy);

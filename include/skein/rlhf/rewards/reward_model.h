@@ -26,6 +26,9 @@ class RewardModel {
   // Collective over mesh, which outlives the model. path: as above; batch: answers a forward pass.
   RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype, int64_t batch,
               Mesh& mesh);
+  // As open_reward_model gave it.
+  RewardModel(const train::TrainedModel& trained, const ParallelConfig& parallel, DType dtype,
+              int64_t batch, Mesh& mesh);
 
   const std::string& origin() const { return origin_; }
   const RewardHead& head() const { return head_; }
@@ -48,8 +51,6 @@ class RewardModel {
   }
 
  private:
-  RewardModel(const train::TrainedModel& trained, const ParallelConfig& parallel, DType dtype,
-              int64_t batch, Mesh& mesh);
   PipelineModel pieces();
 
   std::string origin_;

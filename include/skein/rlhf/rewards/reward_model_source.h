@@ -22,7 +22,8 @@ struct PolicyText {
 // texts of all turns and the answer. The log says which, and why.
 class RewardModelSource : public RewardSource {
  public:
-  // Collective over mesh, which outlives it; the rest and errors as RewardModel.
+  // Collective over mesh, which outlives it; the rest and errors as RewardModel. parallel: of the
+  // policy, whose pieces count only for a reward model of as many blocks.
   RewardModelSource(const std::string& path, const PolicyText& policy,
                     const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh);
 
