@@ -124,31 +124,6 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     asked[3].text = std::string(40, 'a');
     test::expect_error(ExitCode::usage, {"prompt 0", "24 tokens"}, [&] { by_text.scores(asked); });
   });
-  // Pieces of a policy of four blocks are none of a reward model of two, which are cut evenly.
-  const auto beside = [&](int stages, const std::vector<int64_t>& layers, const auto& work) {
-    run_ranks(stages, [&](Group& world) {
-      ParallelConfig parallel;
-      parallel.pipeline = stages;
-      parallel.layers = layers;
-      Mesh mesh(world, mesh_shape(parallel, world.size()));
-      work([&] {
-        return RewardModelSource(folder_.file("run"),
-                                 {text::StoredTokenizer(text::bpe_tokenizer({{1, 2}})), {}},
-                                 parallel, DType::f32, 2, mesh);
-      });
-    });
-  };
-  beside(2, {3, 1}, [&](const auto& made) {
-    std::vector<Answer> asked(1);
-    asked[0].prompt.messages = prompt;
-    asked[0].text = answers[0];
-    EXPECT_EQ(made().scores(asked)[0], alone[0]);
-  });
-  beside(4, {}, [&](const auto& made) {
-    test::expect_error(ExitCode::usage,
-                       {"the reward model " + folder_.file("run"), "model.n_layers=2 is fewer"},
-                       made);
-  });
   EXPECT_NEAR(alone[0] + alone[1] + alone[2], 0, 1e-4);
   EXPECT_NEAR(alone[0] * alone[0] + alone[1] * alone[1] + alone[2] * alone[2], 3, 1e-3);
 }
