@@ -83,6 +83,7 @@ void require_pmix() {
 std::unique_ptr<Group> start_mpi_world(const Launch& launch) {
   require_rendezvous();
   require_pmix();
+  if (!launch.under_launcher) tcp::require_whole_master();
   std::unique_ptr<Group> world = launch.under_launcher ? start_mpi() : single_rank();
   log::set_rank(world->rank());
   require(launch.ranks <= 1 || world->size() > 1,

@@ -206,6 +206,17 @@ TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
       start_error(
           {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "http"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
       {"MASTER_ADDR:MASTER_PORT=node7:http", "1 to 65535"});
+  expect_words_of_start(start_error({{"MASTER_ADDR", "node7"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
+                        {"RANK=1 is set, but MASTER_PORT is not"});
+  expect_words_of_start(
+      start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"RANK", "1"}}),
+      {"RANK=1 is set, but WORLD_SIZE is not"});
+  expect_words_of_start(
+      start_error(
+          {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "1"}, {"WORLD_SIZE", "2x"}, {"RANK", "1"}}),
+      {"WORLD_SIZE=2x is no whole number"});
+  EXPECT_EQ(start_error({{"RANK", "1"}}), "no error") << "which means nothing by itself";
+  EXPECT_EQ(start_error({{"RANK", "0"}, {"WORLD_SIZE", "1"}}), "no error");
 }
 
 TEST_F(World, WrongSecretsOfARendezvousAreNamed) {

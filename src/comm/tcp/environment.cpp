@@ -1,5 +1,6 @@
 #include "environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -84,6 +85,23 @@ bool master_is_set() {
   for (const char* variable : {"MASTER_ADDR", "MASTER_PORT", "RANK"})
     if (!std::getenv(variable)) return false;
   return number_in("WORLD_SIZE").value_or(1) > 1;
+}
+
+void require_whole_master() {
+  const auto is_set = [](const char* variable) { return std::getenv(variable) != nullptr; };
+  const auto others = {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE"};
+  if (!is_set("RANK") || std::ranges::none_of(others, is_set)) return;
+  const std::optional<int> ranks = number_in("WORLD_SIZE");
+  if (ranks.value_or(2) <= 1) return;
+  for (const char* variable : others)
+    require(is_set(variable),
+            "RANK={} is set, but {} is not, so each process of the job would run alone; set "
+            "MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, or unset RANK",
+            text_in("RANK"), variable);
+  require(ranks.has_value(),
+          "WORLD_SIZE={} is no whole number, so each process of the job would run alone; give all "
+          "processes of the job their number",
+          text_in("WORLD_SIZE"));
 }
 
 TcpJob job_of_environment() {

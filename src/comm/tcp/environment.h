@@ -10,6 +10,9 @@ bool rendezvous_is_set();
 // MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE are, and the last is above 1: what other programs
 // of the field begin with.
 bool master_is_set();
+// A usage error, naming the variable, where RANK and another of these say that the process is one
+// of several, but not all are there or the last is no number.
+void require_whole_master();
 
 // The job they describe. Usage errors name the variable that is missing or wrong, and its value.
 TcpJob job_of_environment();
