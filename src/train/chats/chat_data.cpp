@@ -73,15 +73,19 @@ data::ConversationsConfig conversations_config(const ChatDataConfig& c,
 Chats read_chats(const ChatDataConfig& c, const text::ChatTemplate& form,
                  const std::vector<std::string>& files, const TaskNotes& notes) {
   const data::ConversationsConfig config = conversations_config(c, form, files, notes);
-  Chats made{{}, {config.instructions, true}};
-  int64_t empty = 0;
+  Chats made;
+  int64_t empty = 0, tasks = 0;
   read_conversations(config, [&](const data::Conversation& conversation) {
     made.chats.push_back(form.conversation(conversation.messages));
     for (const auto& [role, content] : conversation.messages)
       empty += role == "assistant" && data::blank(content);
-    made.instructions.alone =
-        made.instructions.alone && conversation.kind == data::ConversationKind::instruction;
+    tasks += conversation.kind == data::ConversationKind::instruction;
   });
+  made.instructions.alone = tasks == std::ssize(made.chats);
+  if (tasks > 0)
+    made.instructions.form = config.instructions;
+  else if (c.form.empty())
+    made.instructions.form = instruction_notes(notes).form;
   if (empty > 0)
     log::info("answers of {} that are empty or white space: {}; how they end is what is learnt",
               fmt::join(files, ", "), empty);

@@ -145,6 +145,11 @@ TEST_F(SftTasks, NoteTheFormOfInstructions) {
             data::InstructionForm::turn)
       << "as the checkpoint learnt them";
   EXPECT_FALSE(instruction_notes(TaskNotes("{}")).form.has_value());
+  EXPECT_FALSE(instruction_notes(noted("none", {folder_.file("pairs.jsonl")})).form.has_value())
+      << "no instruction was learnt";
+  EXPECT_EQ(instruction_notes(noted("", {folder_.file("pairs.jsonl")}, turns)).form,
+            data::InstructionForm::turn)
+      << "the checkpoint learnt them";
   EXPECT_FALSE(
       instruction_notes(TaskNotes(R"({"instructions":{"form":"poem"}})")).form.has_value());
   EXPECT_EQ(with_instructions(TaskNotes("{}"), {}).text(), "{}");

@@ -49,6 +49,8 @@ data::ConversationsConfig conversations_config(const ChatDataConfig& config,
 
 struct Chats {
   std::vector<text::TemplatedChat> chats;
+  // of these chats; where none is an instruction the form is the checkpoint's, if it keeps its
+  // template
   InstructionNotes instructions;
 };
 // The conversations of files, encoded. Usage errors as read_conversations, and for a turn that the
