@@ -1,5 +1,6 @@
 #include "search.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "skein/core/error.h"
@@ -49,8 +50,8 @@ std::optional<ModelConfig> PlanSearch::shape(double block_parameters) const {
 double PlanSearch::predict(const ChinchillaLaw& draw, double n, double d) const {
   if (law_.kaplan) return kaplan_loss(n, 6 * n * d);
   const double unique = options_.tokens;
-  return unique > 0 && d > unique ? DataLimitedLaw{draw, law_.r_d, law_.r_n}.loss(n, d, unique)
-                                  : draw.loss(n, d);
+  return unique > 0 ? DataLimitedLaw{draw, law_.r_d, law_.r_n}.loss(n, d, std::min(d, unique))
+                    : draw.loss(n, d);
 }
 
 Proposal PlanSearch::untrained(const ModelConfig& model) const {

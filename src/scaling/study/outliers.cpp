@@ -50,10 +50,11 @@ Predict loss_by(const KaplanLaw& law) {
 Predict loss_by(const OverTrainingLaw& law) {
   return [law](const ScalingPoint& point) { return law.loss(point.c, point.d / point.n); };
 }
+// Runs on fresh data are fitted by the plain law.
 Predict loss_by(const DataLimitedLaw& law) {
   return [law](const ScalingPoint& point) {
-    return law.loss(point.n, point.d,
-                    std::isnan(point.unique_tokens) ? point.d : point.unique_tokens);
+    return point.d > point.unique_tokens ? law.loss(point.n, point.d, point.unique_tokens)
+                                         : law.law.loss(point.n, point.d);
   };
 }
 

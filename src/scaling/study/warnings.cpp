@@ -210,7 +210,9 @@ void warn_of_outliers(const Study& study, Warnings& warnings) {
   for (const Outlier& one : study.outliers) {
     if (named.size() == kMostNamed) break;
     const ScalingRun& run = study.table.runs[one.run];
-    named.push_back(fmt::format("{} (line {}) found {:.4g}, predicted {:.4g}", run.name, run.line,
+    const std::string line = fmt::format("line {}", run.line);
+    named.push_back(fmt::format("{} found {:.4g}, predicted {:.4g}",
+                                run.name == line ? line : fmt::format("{} ({})", run.name, line),
                                 one.found, one.predicted));
   }
   const size_t count = study.outliers.size();

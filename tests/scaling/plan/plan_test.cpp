@@ -187,6 +187,24 @@ TEST(Plan, SeesTokensAgainWhereThereAreTooFew) {
   for (const Proposal& other : short_of_data.same_flops) EXPECT_GE(other.penalty.value, 0);
 }
 
+// Of a model that is larger than what is best for the tokens, on both sides of those that there
+// are.
+TEST(Plan, HasNoWorseLossWithMoreTokens) {
+  PlanOptions o = large_plan();
+  o.tokens = 1e10;
+  double before = std::numeric_limits<double>::infinity();
+  o.budget = 0;
+  o.model.n_layers = 29;
+  o.model.d_model = 2816;
+  o.model.n_heads = 22;
+  for (const double tokens : {9.9e9, 1e10, 1.001e10, 1.2e10, 4e10}) {
+    o.train_tokens = tokens;
+    const double loss = make_plan(o).proposal.loss.value;
+    EXPECT_LT(loss, before) << tokens;
+    before = loss;
+  }
+}
+
 TEST(Plan, SaysHowFarTheBudgetIsFromTheLaw) {
   PlanOptions o = large_plan();
   EXPECT_TRUE(has_warning(make_plan(o), "beyond one decade"));

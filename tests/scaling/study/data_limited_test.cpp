@@ -152,5 +152,22 @@ TEST(Study, FitsTheDataLimitedLawWhereAColumnTellsOfRepeats) {
       << study_text(study);
 }
 
+// Fresh runs of models far beyond the size that is best for their tokens, too.
+TEST(Study, FindsNoRunOffADataLimitedLawThatAllLieOn) {
+  StudyOptions options;
+  options.law = Law::data_limited;
+  options.parametric.resamples = 0;
+  DataLimitedLaw law = kTruth;
+  law.r_n = 2;
+  ScalingTable table = table_of(repeated_points(law));
+  EXPECT_TRUE(make_study(table, options).outliers.empty());
+  table.runs.back().loss *= 2;
+  const Study study = make_study(table, options);
+  const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
+  EXPECT_NE(warnings.find("off the fitted law: " + table.runs.back().name + " found"),
+            std::string::npos)
+      << warnings;
+}
+
 }  // namespace
 }  // namespace skein::scaling::study
