@@ -73,6 +73,7 @@ struct Course {
 };
 
 Course course_of(const train::PretrainConfig& run, int64_t steps, Group& world) {
+  check_recording(run, world.size());
   const MeshShape shape = mesh_shape(run.parallel, world.size());
   Mesh mesh(world, shape);
   const BatchPlan plan =

@@ -49,6 +49,7 @@ void bench_step(const Bench& bench) {
   const BenchConfig& config = bench.config;
   Group& world = bench.world;
   Figures& figures = bench.figures;
+  check_recording(run, world.size());
   const MeshShape shape = mesh_shape(run.parallel, world.size());
   Mesh mesh(world, shape);
   const BatchPlan plan =

@@ -82,12 +82,8 @@ Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool reco
       kind_(kind),
       pieces_{mesh.stage(), mesh.pp().size(), static_cast<int>(model_.pieces.size())} {
   if (!record) return;
-  require(model_.device.kind == DeviceKind::cuda && pieces_.count() == 1 && mesh.tp().size() == 1,
-          "parallel.cuda_graph records a whole model on one GPU, but here are {} pieces of {} "
-          "shards on a {}; leave it out, or use parallel.device=cuda with parallel.pipeline=1, "
-          "parallel.chunks=1 and parallel.tensor=1",
-          pieces_.count(), mesh.tp().size(),
-          model_.device.kind == DeviceKind::cuda ? "GPU" : "CPU");
+  SKEIN_CHECK(model_.device.kind == DeviceKind::cuda && pieces_.count() == 1 &&
+              mesh.tp().size() == 1);
   recorded_ = std::make_unique<RecordedPass>();
 }
 

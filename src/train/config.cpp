@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
+#include "skein/models/architecture.h"
 
 namespace skein::train {
 namespace {
@@ -78,6 +80,13 @@ void check_counts(const PretrainConfig& c, int64_t length) {
       "train.steps={} and spikes.leave_out={}, of train.global_batch={} sequences of {} tokens, "
       "are {:.3g} tokens, but a run counts {:.3g} at most; take fewer steps",
       c.train.steps, c.spikes.leave_out, c.train.global_batch, length, tokens, kMost);
+}
+
+bool records_attention(const AttentionOptions& c) {
+  for (const SightKind kind :
+       {SightKind::global, SightKind::bigbird, SightKind::fixed, SightKind::lsh})
+    if (c.has(kind)) return false;
+  return true;
 }
 
 }  // namespace
@@ -243,6 +252,7 @@ void check_start(const PretrainConfig& c, int ranks) {
   require(c.run.peak_flops >= 0, "run.peak_flops={} must be at least 0", c.run.peak_flops);
   check_rollback(c);
   check(c.optimizer);
+  check(c.train.loss_scale, c.precision());
   check_layout(c, ranks);
 }
 
@@ -254,9 +264,38 @@ void check_run(const PretrainConfig& c, int64_t length) {
   check(c.loss);
 }
 
+void check_recording(const PretrainConfig& c, int ranks) {
+  if (!c.parallel.cuda_graph) return;
+  const MeshShape shape = mesh_shape(c.parallel, ranks);
+  const int pieces = shape.pp * c.parallel.chunks;
+  const bool on_gpu = c.parallel.device == DeviceKind::cuda;
+  require(on_gpu && pieces == 1 && shape.tp == 1,
+          "parallel.cuda_graph records a whole model on one GPU, but here are {} pieces of {} "
+          "shards on a {}; leave it out, or use parallel.device=cuda with parallel.pipeline=1, "
+          "parallel.chunks=1 and parallel.tensor=1",
+          pieces, shape.tp, on_gpu ? "GPU" : "CPU");
+  require(c.model.architecture->continues_text(c.model),
+          "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, "
+          "model.head=vocabulary); leave it out");
+  require(c.loss.label_smoothing == 0,
+          "parallel.cuda_graph records the plain loss only, but loss.label_smoothing={}; leave one "
+          "of them out",
+          c.loss.label_smoothing);
+  require(!c.model.drops(),
+          "parallel.cuda_graph repeats one recording, but model.dropout={} (attention {}, "
+          "activation {}, whole branches {}) draws other masks each time; leave one of them out",
+          c.model.dropout, c.model.dropout_of_attention(), c.model.activation_dropout,
+          c.model.stochastic_depth);
+  require(records_attention(c.model.attention),
+          "parallel.cuda_graph records attention of kinds full and window only, since the others "
+          "make lists on the host in each step, but attention.kind={}; leave one of them out",
+          fmt::join(c.model.attention.kinds, ","));
+}
+
 PretrainConfig checked_start(const PretrainConfig& given, int64_t length, bool validates,
                              int ranks) {
   check_start(given, ranks);
+  check_recording(given, ranks);
   PretrainConfig config = given;
   config.lr = resolved(given.lr, given.model.d_model);
   check_run(config, length);

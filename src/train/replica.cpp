@@ -78,13 +78,6 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
   return model.pipeline_model();
 }
 
-bool records_attention(const AttentionOptions& c) {
-  for (const SightKind kind :
-       {SightKind::global, SightKind::bigbird, SightKind::fixed, SightKind::lsh})
-    if (c.has(kind)) return false;
-  return true;
-}
-
 }  // namespace
 
 MemoryShape learning_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
@@ -109,22 +102,6 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
       pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
                 config.parallel.cuda_graph),
       flops_(config.model, AttentionCount::half, config.train.frozen_layers) {
-  require(!config.parallel.cuda_graph || config.model.architecture->continues_text(config.model),
-          "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, "
-          "model.head=vocabulary); leave it out");
-  require(!config.parallel.cuda_graph || config.loss.label_smoothing == 0,
-          "parallel.cuda_graph records the plain loss only, but loss.label_smoothing={}; leave one "
-          "of them out",
-          config.loss.label_smoothing);
-  require(!config.parallel.cuda_graph || !config.model.drops(),
-          "parallel.cuda_graph repeats one recording, but model.dropout={} (attention {}, "
-          "activation {}, whole branches {}) draws other masks each time; leave one of them out",
-          config.model.dropout, config.model.dropout_of_attention(),
-          config.model.activation_dropout, config.model.stochastic_depth);
-  require(!config.parallel.cuda_graph || records_attention(config.model.attention),
-          "parallel.cuda_graph records attention of kinds full and window only, since the others "
-          "make lists on the host in each step, but attention.kind={}; leave one of them out",
-          fmt::join(config.model.attention.kinds, ","));
   model_.parameters().keep_packed();
   if (!learning.auxiliary) return;
   PipelineModel network = model_.pipeline_model();

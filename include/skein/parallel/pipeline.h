@@ -46,7 +46,7 @@ struct PipelineStep {
 
 class Pipeline {
  public:
-  // record: train by graphs (see recorded_pass.h); a usage error where they cannot be.
+  // record: train by graphs (see recorded_pass.h): of one piece on one GPU.
   Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool record = false);
 
   // To be called before a training run() and before the gradients it adds to are made zero; run()

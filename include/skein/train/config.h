@@ -116,8 +116,10 @@ void check_start(const PretrainConfig& config, int ranks);
 // Throws usage errors for options that are impossible for rows of `length` tokens, with the
 // option's name and value.
 void check_run(const PretrainConfig& config, int64_t length);
-// The options with what follows from others of them, and both checks. Before the run is claimed, so
-// that it ends no older start. validates: whether there is data for it.
+// Usage errors for what parallel.cuda_graph cannot record: models, losses and layouts.
+void check_recording(const PretrainConfig& config, int ranks);
+// The options with what follows from others of them, and these checks. Before the run is claimed,
+// so that it ends no older start. validates: whether there is data for it.
 PretrainConfig checked_start(const PretrainConfig& given, int64_t length, bool validates,
                              int ranks);
 // Binds all options of a run that begins from another task's model, but for those of its data.

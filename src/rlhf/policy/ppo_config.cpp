@@ -227,7 +227,6 @@ void check_numbers(const TuneConfig& c) {
           "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from",
           c.run.lr.lr);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
-  train::LossScale(c.run.train.loss_scale, c.run.precision());  // checks what it is given
 }
 
 void settle(PtxConfig& ptx, const train::PretrainConfig& run) {

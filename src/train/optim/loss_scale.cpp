@@ -10,18 +10,22 @@ void bind(Options& options, LossScaleConfig& c) {
               "steps without overflow after which that factor doubles", "steps");
 }
 
-LossScale::LossScale(const LossScaleConfig& config, DType precision)
-    : dynamic_(precision == DType::f16 && config.fixed == 0),
-      window_(config.window),
-      value_(dynamic_           ? kFirst
-             : config.fixed > 0 ? config.fixed
-                                : 1) {
+void check(const LossScaleConfig& config, DType precision) {
   require(config.fixed == 0 || precision == DType::f16,
           "train.loss_scale={} is for train.precision=f16, but that is {}; leave it out",
           config.fixed, name_of(precision));
   require(config.fixed >= 0 && config.window > 0,
           "train.loss_scale={} must be at least 0, train.loss_scale_window={} at least 1",
           config.fixed, config.window);
+}
+
+LossScale::LossScale(const LossScaleConfig& config, DType precision)
+    : dynamic_(precision == DType::f16 && config.fixed == 0),
+      window_(config.window),
+      value_(dynamic_           ? kFirst
+             : config.fixed > 0 ? config.fixed
+                                : 1) {
+  check(config, precision);
 }
 
 bool LossScale::after_step(bool overflowed) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "skein/core/files/files.h"
 #include "skein/parallel/rank_memory.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/replica.h"
@@ -155,6 +156,35 @@ TEST(Outlook, ForeseesTheMemoryOfGraphRunsWithinATenth) {
                             task->terms()};
     const auto batch = [&](int64_t samples) { return task->samples().batch(0, samples); };
     expect_near(one.name, bytes_of(c.run, batch, learning));
+  }
+}
+
+TEST(Outlook, RefusesWhatTheRunWouldBeforeThatIsClaimed) {
+  const test::Scratch folder;
+  write_small_store(folder.file("tokens.h5"));
+  const std::vector<std::pair<std::string, std::function<void(PretrainConfig&)>>> cases{
+      {"train.loss_scale=128 is for train.precision=f16, but that is f32",
+       [](PretrainConfig& c) { c.train.loss_scale.fixed = 128; }},
+      {"train.loss_scale_window=0 at least 1",
+       [](PretrainConfig& c) { c.train.loss_scale.window = 0; }},
+      {"parallel.cuda_graph records a whole model on one GPU, but here are 1 pieces of 1 shards on "
+       "a CPU",
+       [](PretrainConfig& c) { c.parallel.cuda_graph = true; }},
+      {"parallel.cuda_graph repeats one recording, but model.dropout=0.1",
+       [](PretrainConfig& c) {
+         c.parallel.device = DeviceKind::cuda;
+         c.parallel.cuda_graph = true;
+       }},
+  };
+  for (const auto& [text, change] : cases) {
+    PretrainConfig c = small_config(folder.file("tokens.h5"));
+    change(c);
+    const auto task = language_task(c);
+    const auto alone = single_rank();
+    EXPECT_NE(refusal_of([&] { look_ahead(c, *task, *alone); }).find(text), std::string::npos)
+        << text;
+    EXPECT_NE(training_error(c, 1, folder, "run", ExitCode::usage).find(text), std::string::npos);
+    EXPECT_FALSE(is_folder(folder.file("run"))) << text;
   }
 }
 

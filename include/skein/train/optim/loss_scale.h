@@ -16,13 +16,15 @@ struct LossScaleConfig {
 
 // Binds the fields as train.loss_scale and train.loss_scale_window.
 void bind(Options& options, LossScaleConfig& config);
+// Usage errors for a fixed scale of other precisions than f16, and for numbers that cannot be.
+void check(const LossScaleConfig& config, DType precision);
 
 class LossScale {
  public:
   static constexpr double kFirst = 65536, kLargest = 16777216, kSmallest = 1;
 
-  // Other precisions than f16 need none: theirs is 1 and stays so. A usage error for a fixed scale
-  // of those, and for numbers that cannot be.
+  // Other precisions than f16 need none: theirs is 1 and stays so. Usage errors as check() has
+  // them.
   LossScale(const LossScaleConfig& config, DType precision);
   double value() const { return value_; }
   // After a step: halves where its gradients overflowed, doubles after `window` good steps. True
