@@ -1,9 +1,9 @@
 // Invariants of a step, whatever the layout.
 //
-// Samples: a rank has a contiguous range of the step's samples, in micro-batches of equal size and
-// in sample order, so in whole reduction groups: parts of one, or several. Each place's weight is
-// divided by what counts in the global batch before anything is added (cut), so that micro-batches
-// and ranks only add.
+// Samples: a rank has those of the step that BatchPlan::own_samples names, neighbours or, where
+// ranks take turns, a run of them a turn, in micro-batches of equal size and in sample order, so in
+// whole reduction groups: parts of one, or several. Each place's weight is divided by what counts
+// in the global batch before anything is added (cut), so that micro-batches and ranks only add.
 //
 // Gradients: backpropagate() begins with zeros and ends with every bucket's own slice final;
 // without ZeRO all of it is. In between a bucket's groups end while backward still runs on the
@@ -27,7 +27,6 @@
 #include "skein/core/where.h"
 #include "skein/data/samples/windows.h"
 #include "skein/kernels/elementwise.h"
-#include "skein/models/architecture.h"
 #include "skein/nn/cost.h"
 #include "skein/tensor/buffer.h"
 
