@@ -12,7 +12,7 @@ enum Column : int64_t {
   old_logp,  // log-probability under the policy that sampled it
   ref_logp,  // and under the reference
   advantage,
-  factor,  // of all its losses
+  factor,  // of all its losses: its weight over that of the mean over tokens
   return_to_go,
   old_value,
   columns

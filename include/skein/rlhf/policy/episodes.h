@@ -28,8 +28,8 @@ struct Episode {
 };
 
 // Rows are prompt and answer, places the answer's tokens: weights 1 where they count, known as in
-// rlhf/policy/objective.h. How long both are is never read off the tokens, so what rows are filled
-// up with may be any id, the end token too.
+// kernels/policy.h. How long both are is never read off the tokens, so what rows are filled up with
+// may be any id, the end token too.
 class EpisodeSamples : public data::RowSource {
  public:
   // episodes outlive it and may learn more until batch() is asked. length and places of a row: at

@@ -12,8 +12,7 @@
 
 namespace skein::rlhf::policy {
 
-// Columns of Batch::known for each token of an answer. factor: the token's weight over that of the
-// mean over tokens, see Aggregation.
+// Of Batch::known: kernels/policy.h lists them. factor: see Aggregation.
 namespace known = kernels::known;
 
 // The distribution that answers are sampled from, hence the one whose log-probabilities count:
