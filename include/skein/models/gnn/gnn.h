@@ -14,7 +14,9 @@
 // graph_form=plain: block.N.links... alone; the last one's heads have `labels` numbers each, and of
 //   the first one the embedding is the product v. With vector_width W they have W numbers each, and
 //   there are classifier.weight [labels,W] and .bias [labels].
-//   readout.weight [1,C], .bias [1] (graph_pool=attention)
+// Of each form, with labels of graphs and graph_pool=attention:
+//   readout.weight [1,F], .bias [1], F being the numbers that are pooled: C, of plain vector_width
+//   or, where that is 0, labels
 #pragma once
 
 #include <memory>
