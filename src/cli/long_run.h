@@ -43,9 +43,9 @@ bool looked_ahead(const train::PretrainConfig& config, train::Task& task, Group&
 // A run that begins from another task's model.
 struct AdaptedRun {
   std::map<std::string, std::string> given;  // the options of the model that were given, by key
-  train::TrainedModel
-      source;            // the run's own checkpoint where it has one, else the one it begins from
-  bool goes_on = false;  // it is its own
+  // The run's own checkpoint where it has one, else the one it begins from.
+  train::TrainedModel source;
+  bool goes_on = false;                              // it is its own
   std::unique_ptr<checkpoint::RunClaim> claim = {};  // of run.dir, for train()
 };
 

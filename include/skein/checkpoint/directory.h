@@ -21,8 +21,8 @@
 namespace skein::checkpoint {
 
 struct CheckpointName {
-  int64_t generation = 0,
-          step = 0;  // in order of age: a later generation is newer whatever its step
+  // in order of age: a later generation is newer whatever its step
+  int64_t generation = 0, step = 0;
 
   auto operator<=>(const CheckpointName&) const = default;
   // "step-00000100.g000003"

@@ -90,8 +90,8 @@ class Export {
   std::unique_ptr<train::LabelHead> head_;  // of a fine-tuned model
   text::StoredTemplate chat_;
   std::unique_ptr<checkpoint::CheckpointTensors> tensors_;
-  std::map<std::string, checkpoint::StoredTensor>
-      stored_;  // the checkpoint's, and the pooler that was added
+  // The checkpoint's, and the pooler that was added.
+  std::map<std::string, checkpoint::StoredTensor> stored_;
   bool pooler_added_ = false;
   NameMap names_;
   std::vector<DType> dtypes_;  // of names_.tensors

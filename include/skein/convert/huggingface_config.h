@@ -57,9 +57,9 @@ int32_t begin_id(const ModelConfig& model, const SpecialIds& ids);
 // What config.json says beside the model.
 struct ConfigExtras {
   SpecialIds ids;
-  std::vector<std::string>
-      labels;           // of a classifier's numbers; none: those that it had, or LABEL_0 and so on
-  std::string problem;  // "regression": how it was trained here; "": it was not
+  // of a classifier's numbers; none: those that it had, or LABEL_0 and so on
+  std::vector<std::string> labels;
+  std::string problem;              // "regression": how it was trained here; "": it was not
   bool other_architecture = false;  // the model has tensors that the import lacked
   std::set<DType> dtypes = {};      // of its tensors; that of most of them is told apart
 };

@@ -11,9 +11,9 @@ namespace skein::convert {
 
 struct Match {
   NameMap names;
-  std::vector<std::optional<size_t>>
-      found;                         // of each of names.tensors: its index among the files' tensors
-  std::vector<std::string> missing;  // names that no file has
+  // of each of names.tensors: its index among the files' tensors
+  std::vector<std::optional<size_t>> found;
+  std::vector<std::string> missing;     // names that no file has
   std::vector<std::string> unexpected;  // names that the model has no use for
   std::vector<std::string> misshapen;   // with both shapes
   std::vector<std::string> ignored;  // buffers, and second uses equal to the first, with the reason

@@ -54,8 +54,8 @@ struct NameMap {
   // What an export writes a second time, for readers that do not know the two to be one. Of an
   // import the second is no weight.
   std::vector<SecondUse> copies;
-  std::vector<std::string>
-      buffers;  // what some files hold besides and nobody reads; "*" stands for a block's number
+  // What some files hold besides and nobody reads; "*" stands for a block's number.
+  std::vector<std::string> buffers;
   // What transformers counts as parameters of the model beside these tensors' elements, less those
   // that are none there.
   int64_t other_parameters = 0;

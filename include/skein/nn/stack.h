@@ -74,9 +74,11 @@ class Sublayer {
   std::optional<NormLayer> result_norm_;
 };
 
-// Merges patches, where it has a merging; then, for each sublayer f, in order:   pre: x = x +
-// f(norm(x))   post: x = norm(x + f(x))   sandwich: x = x + norm(f(norm(x)))   parallel, of what
-// enters: x = x + f(norm(entered))
+// Merges patches, where it has a merging; then, for each sublayer f, in order:
+//   pre:       x = x + f(norm(x))
+//   post:      x = norm(x + f(x))
+//   sandwich:  x = x + norm(f(norm(x)))
+//   parallel:  x = x + f(norm(entered)), of what enters the block
 class Block {
  public:
   Block(Parameters& parameters, int number, const BlockSpec& spec);

@@ -21,8 +21,8 @@ enum class SentenceRule {
 // Under SentenceRule::automatic a sentence ends
 //   - at a blank line;
 //   - after . ! ? … and the like, with the closing quotes and brackets behind them, where white
-//   space and then an upper-case
-//     letter, a letter of a script without cases, a digit or an opening quote or bracket follow;
+//     space and then an upper-case letter, a letter of a script without cases, a digit or an
+//     opening quote or bracket follow;
 //   - after the full stops of Chinese and Japanese (。！？), with closing quotes, whatever follows.
 // A single full stop ends none after a title or an abbreviation (Mr. St. cf. vs.), a single letter
 // but I (J. Smith), letters with full stops between them (e.g. U.S.; a.m. and p.m. may), nor before

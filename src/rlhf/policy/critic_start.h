@@ -8,8 +8,8 @@
 namespace skein::rlhf::policy {
 
 struct CriticStart {
-  std::optional<checkpoint::CheckpointInfo>
-      from;                        // none: the policy's weights, with a new head of zeros
+  // none: the policy's weights, with a new head of zeros
+  std::optional<checkpoint::CheckpointInfo> from;
   double mean = 0, deviation = 1;  // a value is (what the model says - mean) / deviation
 };
 

@@ -48,8 +48,8 @@ bool mark(int32_t point);             // M
 bool nonspacing_mark(int32_t point);  // Mn
 bool punctuation(int32_t point);      // P
 bool symbol(int32_t point);           // S
-bool bert_punctuation(
-    int32_t point);  // P, and all of ASCII that is no space, letter, digit or control
+// P, and all of ASCII that is no space, letter, digit or control.
+bool bert_punctuation(int32_t point);
 bool control_or_format(int32_t point);  // C without the code points that have no character yet (Cn)
 bool word_character(int32_t point);     // \w: Alphabetic, M, Nd, Pc or a join control
 

@@ -1,8 +1,12 @@
 // What takes records one after the other: a store that is written, or memory.
 //
-//   RecordWriter writer("train.h5", {token_column("source", english), token_column("target",
-//   german)}); writer.add_tokens(0, ids, text.size()); writer.add_tokens(1, others,
-//   other_text.size()); writer.end_record(); writer.finish();
+//   const std::vector<Column> columns{token_column("source", english),
+//                                     token_column("target", german)};
+//   RecordWriter writer("train.h5", columns);
+//   writer.add_tokens(0, ids, text.size());
+//   writer.add_tokens(1, others, other_text.size());
+//   writer.end_record();
+//   writer.finish();
 #pragma once
 
 #include <cstddef>

@@ -101,8 +101,8 @@ void bind(Options& options, MarkovStoreConfig& config);
 struct MarkovSummary {
   std::vector<double> entropies;  // by known symbols; the last is the rate
   double least_loss = 0;          // of windows of MarkovStoreConfig::context
-  double training_surprise = 0,
-         validation_surprise = 0;  // of the tokens written, by the chain itself
+  // of the tokens written, by the chain itself
+  double training_surprise = 0, validation_surprise = 0;
 };
 // A line for each entropy, in nats a token.
 std::string markov_text(const MarkovStoreConfig& config, const MarkovSummary& summary);

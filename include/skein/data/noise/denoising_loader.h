@@ -5,11 +5,12 @@
 // - text: <s> text </s> on both sides; end-of-text within a window is </s> on both sides too, and
 //   each document is noised by itself.
 // - spans: text and sentinels with </s> behind, and the spans behind their sentinels
-// (span_noise.h). Both sides have segments, by which documents and padding are kept apart: a
-// document's tokens have the same number on both sides, 0 where documents see each other, and
-// padding has -1. Positions begin again where a segment does. weights are 1 but on padding. known
-// [B,T,1] is 1 for targets that the source hides and 0 for those it shows, ends and sentinels among
-// them.
+//   (span_noise.h).
+//
+// Both sides have segments, by which documents and padding are kept apart: a document's tokens have
+// the same number on both sides, 0 where documents see each other, and padding has -1. Positions
+// begin again where a segment does. weights are 1 but on padding. known [B,T,1] is 1 for targets
+// that the source hides and 0 for those it shows, ends and sentinels among them.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 // tag in one of the columns, a line of nothing but white space after each sentence.
 //
 //   for (const TaggedSentence& sentence : read_conll({.files = {"train.conll"}}))
-//   train(sentence.words, sentence.tags);
+//     train(sentence.words, sentence.tags);
 //
 // Lines that begin with -DOCSTART- belong to no sentence. CRLF, a byte-order mark and a missing
 // last blank line are tolerated; bytes that are no UTF-8 are kept, but an error in tags. gzip, xz

@@ -13,8 +13,8 @@
 //   final_norm.gain/bias [C]   of what the encoder has made
 //   decoder.embedding.weight [D,C], .bias [D]   decoder.mask [1,D]
 //   decoder.positions.weight [1+N,D] (constant)
-//   decoder.norm.gain/bias [D]   decoder.pixels.weight [K,D], .bias [K]   whose numbers lie row,
-//   column, channel
+//   decoder.norm.gain/bias [D]   decoder.pixels.weight [K,D], .bias [K]
+//     whose numbers lie row, column, channel
 #pragma once
 
 #include "skein/models/pictures.h"

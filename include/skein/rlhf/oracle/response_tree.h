@@ -3,8 +3,8 @@
 // was cut.
 //
 //   const ResponseTree responses(3, 5);
-//   for (int64_t i = 0; i < responses.size(); ++i) use(responses.symbols_of(i),
-//   responses.ended(i));
+//   for (int64_t i = 0; i < responses.size(); ++i)
+//     use(responses.symbols_of(i), responses.ended(i));
 //
 // Numbers go by length and, within a length, by symbols, the first one changing slowest: 0 is the
 // empty response (the end token alone), 1 to k have one symbol. So they are the nodes of a complete

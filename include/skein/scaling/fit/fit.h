@@ -19,8 +19,9 @@
 namespace skein::scaling::fit {
 
 struct Interval {
-  double value = kUnknown, low = kUnknown, high = kUnknown,
-         error = kUnknown;  // 2.5% and 97.5% of the bootstrap, its standard deviation
+  double value = kUnknown;
+  // 2.5% and 97.5% of the bootstrap, and its standard deviation
+  double low = kUnknown, high = kUnknown, error = kUnknown;
 };
 
 // What shows that a minimum was found.

@@ -60,8 +60,8 @@ struct Criterion {
   double value(double r) const;
   double slope(double r) const;      // of value
   double curvature(double r) const;  // of value
-  double majorant(
-      double r) const;  // slope(r) / r: of the parabola that lies above and touches at r
+  // slope(r) / r: of the parabola that lies above and touches at r
+  double majorant(double r) const;
 };
 
 // `gradient`: where it is asked for.

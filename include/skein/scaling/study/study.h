@@ -46,8 +46,8 @@ void bind(Options& options, StudyOptions& study);
 
 // What the fits say of a budget; unknown: the approach is not fitted.
 struct Prediction {
-  fit::Interval n, d, ratio,
-      loss;  // ratio: tokens per parameter; loss of approaches 1, 2: by offset law
+  // ratio: tokens per parameter; loss of approaches 1, 2: by offset law
+  fit::Interval n, d, ratio, loss;
 };
 struct TargetPrediction {
   double flops = 0;

@@ -42,8 +42,7 @@ std::vector<std::string> metric_names();
 // called by `section`.
 //
 // bleu: Papineni et al., "BLEU: a method for automatic evaluation of machine translation" (2002),
-// as
-//   sacrebleu has it (Post, "A call for clarity in reporting BLEU scores", 2018). Scores: bleu.
+//   as sacrebleu has it (Post, "A call for clarity in reporting BLEU scores", 2018). Scores: bleu.
 // chrf: Popovic, "chrF: character n-gram F-score for automatic MT evaluation" (2015) and "chrF++:
 //   words helping character n-grams" (2017), as sacrebleu. Scores: chrf.
 // ter: Snover et al., "A study of translation edit rate with targeted human annotation" (2006), as

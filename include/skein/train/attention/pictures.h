@@ -16,7 +16,8 @@ struct AttentionRecording {
 
 // {"checkpoint": PATH, "step": N,
 //  "heads": [{"block", "keys": "self" | "source", "head", "distance", "share", "entropy",
-//  "queries"}], "texts": [{"tokens": [...], "source": [...],
+//             "queries"}],
+//  "texts": [{"tokens": [...], "source": [...],
 //             "layers": [{"block", "keys", "weights": [head][query][key]}]}]}
 // Weights have six decimals; "source" is there for models that map one.
 std::string attention_json(const TrainedModel& model,
