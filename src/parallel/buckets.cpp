@@ -9,13 +9,13 @@
 // sum over ranks), and nobody adds to them until the next step.
 //
 // So a bucket's own events are in order: its groups end 0, 1, 2, ..., once each, however often and
-// from wherever the end is told; then it is reduced once, by whoever asks first; then finish().
-// Buckets do not wait for each other before finish(), where uses of one tensor meet. All ranks that
-// hold a bucket complete, and so reduce, their buckets in one order, which schedule and model give.
+// from wherever the end is told; then finish() reduces it. Buckets do not wait for each other
+// before the uses of one tensor meet there. All ranks that hold a bucket end its groups in one
+// order among those of others, which schedule and model give, and reduce buckets by their numbers.
 //
 // Sums: over data-parallel ranks the tree goes on, since each rank holds an aligned subtree of it;
 // over shards each element is added in rank order; over the uses of a tied tensor in their order.
-// From reduce() on only the own slice is final, from finish(true) on all of it.
+// From finish(false) on only the own slice is final, from finish(true) on all of it.
 #include "skein/parallel/buckets.h"
 
 #include <algorithm>
@@ -136,16 +136,14 @@ void Buckets::begin_step(int sums) {
     if (!bucket.frozen) bucket.gradients.fill_zero();
 }
 
-std::vector<size_t> Buckets::end_group(int group, int chunk, int from) {
-  std::vector<size_t> complete;
+void Buckets::end_group(int group, int chunk, int from) {
   for (size_t b = buckets_.size(); b-- > static_cast<size_t>(from);) {
     Bucket& bucket = buckets_[b];
     if (bucket.chunk != chunk || bucket.frozen || bucket.groups_done > group) continue;
     SKEIN_CHECK_EQ(bucket.groups_done, group);
     if (how_.strided || sums_ > 1) add_group(bucket);
-    if (++bucket.groups_done == sums_) complete.push_back(b);
+    ++bucket.groups_done;
   }
-  return complete;
 }
 
 // Level l of `pending` holds a finished subtree of 2^l sums that waits for its right twin, or for
@@ -157,7 +155,7 @@ void Buckets::add_group(Bucket& bucket) {
     const WhereScope here = WhereScope::part(bucket.name.c_str());
     kept = own_part(bucket, bucket.gradients);
     sum = Tensor::empty(kept.shape(), kept.dtype(), kept.device());
-    sum_slices(bucket, sum).wait();
+    sum_slices(bucket, sum);
   }
   const ops::Subtree made = ops::Subtree::joined(
       bucket.pending, static_cast<unsigned>(bucket.groups_done), last, std::move(sum));
@@ -167,37 +165,30 @@ void Buckets::add_group(Bucket& bucket) {
 }
 
 // own: what all ranks' gradients of the own slice make.
-Work Buckets::sum_slices(const Bucket& bucket, const Tensor& own) const {
+void Buckets::sum_slices(const Bucket& bucket, const Tensor& own) const {
   if (!how_.ordered || own.device().kind == DeviceKind::cpu)
-    return mesh_.dp().reduce_scatter(bucket.gradients, own);
-  ordered_reduce_scatter(mesh_.dp(), bucket.gradients, own);
-  return {};
+    mesh_.dp().reduce_scatter(bucket.gradients, own).wait();
+  else
+    ordered_reduce_scatter(mesh_.dp(), bucket.gradients, own);
 }
 
-Work Buckets::reduce(size_t number) {
-  Bucket& bucket = buckets_[number];
-  bucket.reduced = true;
-  if (bucket.frozen) return {};
+void Buckets::reduce(const Bucket& bucket) {
+  if (bucket.frozen) return;
   const WhereScope here = WhereScope::part(bucket.name.c_str());
-  const Tensor own = own_part(bucket, bucket.gradients);
-  if (how_.strided || mesh_.dp().size() == 1)
-    return Work([this, number] { sum_over_shards(buckets_[number]); });
-  const Tensor sums = Tensor::empty(own.shape(), own.dtype(), own.device());
-  Work summed = sum_slices(bucket, sums);
-  return Work([this, number, own, sums, summed]() mutable {
-    summed.wait();
+  if (!how_.strided && mesh_.dp().size() > 1) {
+    const Tensor own = own_part(bucket, bucket.gradients),
+                 sums = Tensor::empty(own.shape(), own.dtype(), own.device());
+    sum_slices(bucket, sums);
     own.copy_from(sums);
-    sum_over_shards(buckets_[number]);
-  });
+  }
+  sum_over_shards(bucket);
 }
 
 void Buckets::finish(bool everywhere) {
-  for (size_t b = 0; b < buckets_.size(); ++b)
-    if (!buckets_[b].reduced) reduce(b).wait();
+  for (const Bucket& bucket : buckets_) reduce(bucket);
   for (const Tie& tie : ties_) sum_uses(tie);
   for (Bucket& bucket : buckets_) {
     bucket.groups_done = 0;
-    bucket.reduced = false;
     if (everywhere && mesh_.dp().size() > 1 && !bucket.frozen) gather(bucket, bucket.gradients);
   }
 }

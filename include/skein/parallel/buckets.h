@@ -48,8 +48,7 @@ class Buckets {
     int home = -1;  // alias: the bucket of the first use here
     // Sums of whole subtrees, one a level of the tree; strided: of the own slice.
     std::vector<Tensor> pending;
-    int groups_done = 0;   // of this step
-    bool reduced = false;  // in this step
+    int groups_done = 0;  // of this step
   };
 
   // How a step's gradients are added.
@@ -67,16 +66,12 @@ class Buckets {
   // Tells that the gradients of the chunk's buckets from number `from` on now hold the fold over
   // this rank's group number `group` of the step, or the subtree of all groups of a micro-batch.
   // Adds those into the tree of which that has not been told yet; strided: collective, in one order
-  // on all ranks. Returns the buckets whose last group this was, the last bucket first: reduce()
-  // may begin for them.
-  std::vector<size_t> end_group(int group, int chunk, int from);
-  // To be called when the bucket's last group is over: sums its own slice over data-parallel ranks
-  // and tensor-parallel replicas. Collective: all ranks begin these, and wait for them, in one
-  // order.
-  Work reduce(size_t bucket);
-  // Ends the step's sums: reduces the buckets that have not been reduced, and adds the uses of each
-  // tensor that has several, in their order, on whatever stages they are. Afterwards the own slice
-  // of each bucket's gradients is final; with everywhere = true all of it is, on every rank.
+  // on all ranks.
+  void end_group(int group, int chunk, int from);
+  // To be called when the last groups are over. Collective: sums each bucket's own slice over
+  // data-parallel ranks and tensor-parallel replicas, and adds the uses of each tensor that has
+  // several, in their order, on whatever stages they are. Afterwards the own slice of each bucket's
+  // gradients is final; with everywhere = true all of it is, on every rank.
   void finish(bool everywhere);
   // Gives each rank's own slices of the values to every data-parallel rank; those of frozen buckets
   // only if frozen_too, for when they were written as well.
@@ -132,7 +127,8 @@ class Buckets {
   void find_ties(const Parameters& parameters);
   Tie tie_of(const std::string& tensor, std::vector<Use> uses);
   void add_group(Bucket& bucket);
-  Work sum_slices(const Bucket& bucket, const Tensor& own) const;
+  void reduce(const Bucket& bucket);
+  void sum_slices(const Bucket& bucket, const Tensor& own) const;
   void sum_over_shards(const Bucket& bucket);
   void sum_uses(const Tie& tie);
   void plan_norm(Device device);
