@@ -111,10 +111,7 @@ std::string model_type(const std::string& config) {
 
 std::map<std::string, std::string> model_values(const ModelConfig& model) {
   ModelConfig copy = model;
-  Options options("", "");
-  bind(options, copy);
-  const auto values = options.values();
-  return {values.begin(), values.end()};
+  return bound_values([&](Options& own) { bind(own, copy); });
 }
 
 ModelConfig model_from_huggingface(const std::string& text, const std::string& origin,

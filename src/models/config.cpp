@@ -235,10 +235,7 @@ bool has_structure(const Architecture& one) { return one.attends_by_structure();
 
 // Of the options that an architecture has of its own.
 std::map<std::string, std::string> own_values(const Architecture& of, ModelConfig config) {
-  Options options("", "");
-  of.bind(options, config);
-  const auto values = options.values();
-  return {values.begin(), values.end()};
+  return bound_values([&](Options& own) { of.bind(own, config); });
 }
 
 // Options that other architectures have and this one has not must be as they begin.

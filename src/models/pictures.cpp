@@ -90,9 +90,7 @@ void PictureArchitecture::check_head(const ModelConfig& c) const {
 
 bool PictureArchitecture::shares(const std::string& key) const {
   ModelConfig none;
-  Options options("", "");
-  bind_pictures(options, none);
-  return std::ranges::any_of(options.values(), [&](const auto& one) { return one.first == key; });
+  return bound_values([&](Options& own) { bind_pictures(own, none); }).contains(key);
 }
 
 void PictureArchitecture::check(const ModelConfig& c) const {

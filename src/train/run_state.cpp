@@ -230,10 +230,7 @@ std::string restart_advice(const std::string& checkpoints, int64_t saved_step, i
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   PretrainConfig copy = config;
   copy.train.precision = config.precision();
-  Options options("", "");
-  bind(options, copy);
-  const auto values = options.values();
-  return {values.begin(), values.end()};
+  return bound_values([&](Options& own) { bind(own, copy); });
 }
 
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,

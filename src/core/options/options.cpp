@@ -255,6 +255,13 @@ std::vector<std::pair<std::string, std::string>> Options::values() const {
   return all;
 }
 
+std::map<std::string, std::string> bound_values(const std::function<void(Options&)>& bind_own) {
+  Options own("", "");
+  bind_own(own);
+  const auto values = own.values();
+  return {values.begin(), values.end()};
+}
+
 bool Options::given(const std::string& key) const {
   const OptionEntry* entry = impl_->find(key);
   SKEIN_CHECK(entry != nullptr);

@@ -13,10 +13,8 @@ using Json = nlohmann::ordered_json;
 std::map<std::string, std::string> tune_settings(const TuneConfig& config,
                                                  const std::map<std::string, std::string>& beside) {
   TuneConfig copy = config;
-  Options options("", "");
-  bind(options, copy);
   std::map<std::string, std::string> made = beside;
-  for (const auto& [key, value] : options.values())
+  for (const auto& [key, value] : bound_values([&](Options& own) { bind(own, copy); }))
     for (const char* section :
          {"ppo.", "ptx.", "kl.", "reward.", "critic.", "sample.", "lr.", "optimizer.",
           "generate.max_tokens", "train.global_batch", "train.seed"})

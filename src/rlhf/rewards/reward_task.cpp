@@ -37,10 +37,7 @@ void check(const RewardTaskConfig& c) {
 
 std::map<std::string, std::string> reading_of(const RewardTaskConfig& task) {
   RewardTaskConfig copy = task;
-  Options options("", "");
-  bind_reading(options, copy, "reward");
-  const auto values = options.values();
-  return {values.begin(), values.end()};
+  return bound_values([&](Options& own) { bind_reading(own, copy, "reward"); });
 }
 
 void check_grades(const RewardTaskConfig& c, const std::vector<data::PreferenceRecord>& records) {

@@ -46,10 +46,7 @@ class SftTask : public Task {
 
 std::map<std::string, std::string> row_values(const SftTaskConfig& task) {
   SftTaskConfig copy = task;
-  Options options("", "");
-  bind_rows(options, copy);
-  const auto values = options.values();
-  return {values.begin(), values.end()};
+  return bound_values([&](Options& own) { bind_rows(own, copy); });
 }
 
 SftTask::SftTask(const SftConfig& c, text::StoredTokenizer tokenizer, const TaskNotes& notes)

@@ -65,10 +65,7 @@ std::map<std::string, std::string> column_values(const LabelColumns& columns) {
   };
   if (is_name(columns.text) || is_name(columns.pair) || is_name(columns.label))
     copy.header = data::Header::yes;
-  Options options("", "");
-  bind(options, copy);
-  const auto values = options.values();
-  return {values.begin(), values.end()};
+  return bound_values([&](Options& own) { bind(own, copy); });
 }
 
 LabelTask::LabelTask(const FinetuneConfig& c, text::StoredTokenizer tokenizer)

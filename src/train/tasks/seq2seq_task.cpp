@@ -38,11 +38,10 @@ Seq2seqConfig settled(const Seq2seqConfig& given) {
 // As checkpoints keep it: all that says which tokens a pair becomes.
 std::map<std::string, std::string> kept_options(const PairReading& reading) {
   PairReading copy = reading;
-  Options options("", "");
-  bind(options, copy.pairs);
-  bind(options, copy.sides);
-  const auto values = options.values();
-  std::map<std::string, std::string> kept(values.begin(), values.end());
+  auto kept = bound_values([&](Options& own) {
+    bind(own, copy.pairs);
+    bind(own, copy.sides);
+  });
   for (const char* key :
        {"task.references", "task.format", "task.header", "task.start", "data.bad_records"})
     kept.erase(key);

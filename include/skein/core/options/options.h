@@ -34,6 +34,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -113,5 +114,8 @@ class Options {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The options that bind_own binds, with their values as text.
+std::map<std::string, std::string> bound_values(const std::function<void(Options&)>& bind_own);
 
 }  // namespace skein
