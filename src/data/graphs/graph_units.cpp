@@ -23,7 +23,7 @@ class Split {
     const std::string name = store.records().name();
     require(choice.use == GraphUse::all || folds || choice.fold == 0,
             "graph.fold={}, but the split of {} is {}; leave it out", choice.fold, name,
-            excerpt(listed({names_.begin(), names_.end()})));
+            listed({names_.begin(), names_.end()}));
     require(choice.use == GraphUse::all || !folds ||
                 (choice.fold >= 1 && choice.fold <= std::ssize(names_)),
             "{} is split in {} folds; say which one is the test by graph.fold=1 to {}, not {}",

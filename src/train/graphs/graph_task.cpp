@@ -148,7 +148,7 @@ void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) c
   require_run_of("training on graphs", stored && stored->reads_graphs(), origin);
   require(stored->labels == head_.labels,
           "{} learns the classes {}, but data.train has {}; give another run.dir to begin anew",
-          origin, excerpt(listed(stored->labels)), excerpt(listed(head_.labels)));
+          origin, listed(stored->labels), listed(head_.labels));
   require(*stored->graph == *head_.graph && stored->pairs == head_.pairs,
           "{} reads other parts of graphs (graph.inputs, graph.random, graph.target) than this run "
           "says; give the same, or another run.dir to begin anew",
@@ -177,7 +177,7 @@ void check_labels(const data::GraphBlend& blend, bool of_nodes,
   for (const data::GraphRecords& part : blend.parts) {
     const std::vector<std::string> own = classes_of(part, of_nodes);
     require(own == classes, "{} has the classes {}, but data.train has {}; make one of them again",
-            part.records().name(), excerpt(listed(own)), excerpt(listed(classes)));
+            part.records().name(), listed(own), listed(classes));
   }
 }
 

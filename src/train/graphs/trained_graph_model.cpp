@@ -89,8 +89,7 @@ data::GraphSamples TrainedGraphModel::samples(const std::vector<std::string>& st
     if (choice.unlabelled || head_.pairs) continue;
     const std::vector<std::string> classes = classes_of(part, form.of_nodes);
     require(classes == head_.labels, "{} has the classes {}, but {} tells {}",
-            part.records().name(), excerpt(listed(classes)), origin_,
-            excerpt(listed(head_.labels)));
+            part.records().name(), listed(classes), origin_, listed(head_.labels));
   }
   require(!asks_pairs_ || choice.fold == 0,
           "graph.fold={}, but {} tells links, which are not divided in folds; leave it out",

@@ -37,7 +37,7 @@ void check_labelled(const data::ImageRecords& one, const std::vector<std::string
           one.records().name());
   require(one.classes() == classes,
           "{} has the classes {}, but {} has {}; make one of them again with images.classes",
-          one.records().name(), excerpt(listed(one.classes())), whose, excerpt(listed(classes)));
+          one.records().name(), listed(one.classes()), whose, listed(classes));
 }
 
 data::PictureForm form_of(const PretrainConfig& run, const LabelHead& head) {
@@ -116,7 +116,7 @@ void ImageTask::check_notes(const TaskNotes& notes, const std::string& origin) c
           head_.labels.empty() ? "hidden patches" : "classes");
   require(stored->labels == head_.labels,
           "{} learns the classes {}, but data.train has {}; give another run.dir to begin anew",
-          origin, excerpt(listed(stored->labels)), excerpt(listed(head_.labels)));
+          origin, listed(stored->labels), listed(head_.labels));
   require(stored->picture_mean == head_.picture_mean &&
               stored->picture_deviation == head_.picture_deviation,
           "{} reads pictures in units of mean {} and deviation {}, but those of data.train have {} "
