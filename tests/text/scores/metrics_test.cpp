@@ -116,8 +116,8 @@ TEST(Metrics, NamesAndSignatures) {
 TEST(Metrics, OptionsThatCannotBe) {
   expect_refused({"score.metrics", "\"blue\"", "bleu, chrf, ter", "did you mean \"bleu\"?"},
                  [] { make_metric("blue", {}); });
-  expect_refused({"eval.char_order=0", "from 1 to 100"},
-                 [] { make_metric("chrf", {.char_order = 0}, "eval"); });
+  expect_refused({"score.char_order=0", "from 1 to 100"},
+                 [] { make_metric("chrf", {.char_order = 0}); });
   expect_refused({"score.word_order=-1", "from 0"},
                  [] { make_metric("chrf", {.word_order = -1}); });
   expect_refused({"score.beta=0", "from 1"}, [] { make_metric("chrf", {.beta = 0}); });

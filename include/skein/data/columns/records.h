@@ -84,7 +84,7 @@ ColumnInfo token_column(const std::string& name, const text::Tokenizer& tokenize
 ColumnInfo category_column(const std::string& name, const std::vector<std::string>& names,
                            bool ragged = false);
 // A column of f32, `width` a row.
-ColumnInfo number_column(const std::string& name, int64_t width, bool ragged = false);
+ColumnInfo number_column(const std::string& name, int64_t width, bool ragged);
 
 // A column and where its numbers lie.
 struct Column {

@@ -32,14 +32,13 @@ struct MetricOptions {
   SquadVersion squad = SquadVersion::v1;
 };
 
-// Binds the fields to options of the section `section`: "score" or a task's.
-void bind(Options& options, MetricOptions& metrics, const std::string& section = "score");
+// Binds the fields as score.*.
+void bind(Options& options, MetricOptions& metrics);
 
 // "bleu", "chrf", "ter", "rouge", "exact_match", "f1".
 std::vector<std::string> metric_names();
 
-// A usage error naming those there are for another name, and for options that cannot be, which are
-// called by `section`.
+// A usage error naming those there are for another name, and for options that cannot be.
 //
 // bleu: Papineni et al., "BLEU: a method for automatic evaluation of machine translation" (2002),
 //   as sacrebleu has it (Post, "A call for clarity in reporting BLEU scores", 2018). Scores: bleu.
@@ -52,7 +51,6 @@ std::vector<std::string> metric_names();
 //   Lsum takes lines for sentences.
 // exact_match, f1: Rajpurkar et al., "SQuAD: 100,000+ questions for machine comprehension of text"
 //   (2016), means over samples of the best answer's.
-std::unique_ptr<const Metric> make_metric(const std::string& name, const MetricOptions& options,
-                                          const std::string& section = "score");
+std::unique_ptr<const Metric> make_metric(const std::string& name, const MetricOptions& options);
 
 }  // namespace skein::text
