@@ -34,7 +34,7 @@ double deviation(const std::vector<double>& values) {
 
 struct Residuals {
   std::vector<double> values;
-  std::vector<size_t> outliers;
+  std::vector<size_t> far;
 };
 
 void add_residuals(Figure& figure, const study::Study& study, const Residuals& residuals,
@@ -45,9 +45,9 @@ void add_residuals(Figure& figure, const study::Study& study, const Residuals& r
   double low = INFINITY, high = 0;
   for (size_t i = 0; i < residuals.values.size(); ++i) {
     const ScalingPoint& point = study.main.points[i];
-    const size_t index = std::ranges::find(residuals.outliers, i) - residuals.outliers.begin();
-    Series& series = index == residuals.outliers.size() ? usual : far;
-    const bool named = index < std::min(kMostNames, residuals.outliers.size());
+    const size_t index = std::ranges::find(residuals.far, i) - residuals.far.begin();
+    Series& series = index == residuals.far.size() ? usual : far;
+    const bool named = index < std::min(kMostNames, residuals.far.size());
     series.samples.push_back({point.*over, residuals.values[i], run_name(study, point.run), named});
     low = std::min(low, point.*over), high = std::max(high, point.*over);
   }
@@ -74,18 +74,18 @@ void add_quantiles(Figure& figure, const std::vector<double>& residuals) {
 }
 
 std::string outlier_text(const study::Study& study, const Residuals& residuals) {
-  if (residuals.outliers.empty())
+  if (residuals.far.empty())
     return "No run lies further than four robust standard deviations from the rest.";
   std::string made = fmt::format(
-      "{} {} further than four robust standard deviations from the rest:",
-      residuals.outliers.size(), residuals.outliers.size() == 1 ? "run lies" : "runs lie");
-  for (size_t i = 0; i < std::min<size_t>(residuals.outliers.size(), 8); ++i) {
-    const size_t at = residuals.outliers[i];
+      "{} {} further than four robust standard deviations from the rest:", residuals.far.size(),
+      residuals.far.size() == 1 ? "run lies" : "runs lie");
+  for (size_t i = 0; i < std::min<size_t>(residuals.far.size(), 8); ++i) {
+    const size_t at = residuals.far[i];
     made +=
         fmt::format("{} {} ({:+.1f}%)", i ? "," : "", run_name(study, study.main.points[at].run),
                     100 * (std::exp(residuals.values[at]) - 1));
   }
-  return made + (residuals.outliers.size() > 8 ? " and others." : ".");
+  return made + (residuals.far.size() > 8 ? " and others." : ".");
 }
 
 // A sum of normal distributions, one a draw, as wide as Silverman's rule says ("Density
@@ -121,7 +121,7 @@ void add_density(Figure& figure, const std::string& title, const fit::Interval& 
 }  // namespace
 
 std::string fill_residual(const study::Study& study, Figure& figure) {
-  const Residuals residuals{residuals_of(study.main), outliers_of(residuals_of(study.main))};
+  const Residuals residuals{residuals_of(study.main), far_residuals(residuals_of(study.main))};
   if (residuals.values.empty()) {
     return "Without a parametric fit there are no residuals: " + study.main.parametric_problem;
   }

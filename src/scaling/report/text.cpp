@@ -7,7 +7,7 @@
 namespace skein::scaling::report {
 namespace {
 
-constexpr double kOutlier = 4;  // robust standard deviations
+constexpr double kFarAway = 4;  // robust standard deviations
 
 double median(std::vector<double> values) {
   if (values.empty()) return kUnknown;
@@ -49,11 +49,11 @@ std::vector<double> residuals_of(const study::ConventionStudy& study) {
   return made;
 }
 
-std::vector<size_t> outliers_of(const std::vector<double>& residuals) {
+std::vector<size_t> far_residuals(const std::vector<double>& residuals) {
   const double centre = median(residuals);
   std::vector<double> distances;
   for (const double one : residuals) distances.push_back(std::abs(one - centre));
-  const double limit = kOutlier * 1.4826 * median(distances);
+  const double limit = kFarAway * 1.4826 * median(distances);
   std::vector<size_t> found;
   for (size_t i = 0; i < distances.size(); ++i)
     if (distances[i] > limit && distances[i] > 0) found.push_back(i);

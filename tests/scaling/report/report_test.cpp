@@ -141,9 +141,9 @@ TEST(Report, ContoursAreOfEqualLossAndThePathIsEfficient) {
 
 TEST(Report, NamesTheOutlierAlone) {
   const study::Study study = report_study();
-  const auto outliers = outliers_of(residuals_of(study.main));
-  ASSERT_EQ(outliers.size(), 1);
-  EXPECT_EQ(study.main.points[outliers.front()].run, 17);
+  const auto far = far_residuals(residuals_of(study.main));
+  ASSERT_EQ(far.size(), 1);
+  EXPECT_EQ(study.main.points[far.front()].run, 17);
   const auto figures = figures_of(study);
   const Figure& figure = named(figures, "residuals");
   ASSERT_EQ(figure.panels.size(), 4);
@@ -152,8 +152,8 @@ TEST(Report, NamesTheOutlierAlone) {
   EXPECT_EQ(titled(figure.panels[0], "runs").samples.size(), 34);
   EXPECT_TRUE(holds(figure.caption, "1 run lies further")) << figure.caption;
   EXPECT_TRUE(holds(figure.caption, kNastyName)) << figure.caption;
-  EXPECT_TRUE(outliers_of({}).empty());
-  EXPECT_TRUE(outliers_of({0.5, 0.5, 0.5}).empty());
+  EXPECT_TRUE(far_residuals({}).empty());
+  EXPECT_TRUE(far_residuals({0.5, 0.5, 0.5}).empty());
 }
 
 TEST(Report, ShowsBowlsOfLearningRatesAndThoseAtTheEdge) {

@@ -28,6 +28,6 @@ std::vector<std::string> exponents_of(const study::ConventionStudy& study,
 std::vector<double> residuals_of(const study::ConventionStudy& study);
 // Of residuals further than four robust standard deviations (1.4826 times the median distance) from
 // their median, worst first.
-std::vector<size_t> outliers_of(const std::vector<double>& residuals);
+std::vector<size_t> far_residuals(const std::vector<double>& residuals);
 
 }  // namespace skein::scaling::report
