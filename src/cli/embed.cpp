@@ -124,7 +124,11 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
           "embed.length={} must be from 1 to model.context={}, the longest that the model can see",
           c.length, model.context);
   const data::LabelForm form(*source.state.tokenizer,
-                             {encoder, c.length > 0 ? c.length : model.context, "", false});
+                             {.encoder = encoder,
+                              .length = c.length > 0 ? c.length : model.context,
+                              .separator = "",
+                              .closed = false,
+                              .framed = untrained_import(source.state)});
   train::LoadedModel loaded(source, c.parallel, precision_on(c.parallel.device, c.precision), world,
                             pooled(c));
   const OwnFile file = begin_file(c, model.d_model, "text", world);

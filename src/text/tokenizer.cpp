@@ -1,6 +1,9 @@
 #include "skein/text/tokenizer.h"
 
+#include <algorithm>
 #include <cctype>
+
+#include "skein/core/error.h"
 
 #include "added_tokens.h"
 #include "text/models/spelling.h"
@@ -59,6 +62,14 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool skip_special
       if (id == special) text.append(name);
   }
   return text;
+}
+
+TextFrame text_frame(const Tokenizer& tokenizer) {
+  constexpr int32_t marker = -1;
+  const std::vector<int32_t> ids = tokenizer.with_template({marker}).ids;
+  const auto text = std::ranges::find(ids, marker);
+  require(text != ids.end(), "the tokenizer's template (post_processor) leaves out the text");
+  return {{ids.begin(), text}, {text + 1, ids.end()}};
 }
 
 }  // namespace skein::text

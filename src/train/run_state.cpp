@@ -98,6 +98,8 @@ std::map<std::string, std::string> written_out(const RunState& stored, const std
 
 }  // namespace
 
+bool untrained_import(const RunState& state) { return !state.imported.empty() && state.step == 0; }
+
 std::string to_json(const RunState& s, const MeshShape& layout) {
   nlohmann::ordered_json json{
       {"kind", "pretrain"},

@@ -10,6 +10,7 @@ TextStore::TextStore(const std::string& text, const TrainedModel& source)
   data::EncodeConfig config;
   config.output = path_;
   config.threads = 1;
+  config.before = text_beginning(source);
   const bool restores = source.model.architecture->maps_source(source.model) &&
                         source.noise.kind == data::NoiseKind::text && source.noise.permute > 0;
   if (source.mlm.pairs != data::PairTask::none || restores)

@@ -1,5 +1,7 @@
 #include "skein/train/trained_model.h"
 
+#include <algorithm>
+
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
@@ -47,6 +49,17 @@ void require_tokenizer(const TrainedModel& source) {
           source.info.path, name_of(reads), commands_for(reads), name_of(reads));
   if (source.state.tokenizer.empty())
     fail_usage("{}", no_tokenizer(source.state, source.info.path));
+}
+
+std::vector<int32_t> text_beginning(const TrainedModel& source) {
+  if (!untrained_import(source.state) || !source.model.architecture->continues_text(source.model))
+    return {};
+  return text_frame(*source.state.tokenizer).before;
+}
+
+void begin_with(const std::vector<int32_t>& beginning, std::vector<int32_t>& tokens) {
+  if (std::ranges::mismatch(beginning, tokens).in1 != beginning.end())
+    tokens.insert(tokens.begin(), beginning.begin(), beginning.end());
 }
 
 namespace {

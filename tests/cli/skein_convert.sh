@@ -89,6 +89,22 @@ expect 1 "tensors differ" "$bin/skein-inspect" diff trained imported
 "$bin/skein" generate --checkpoint.path=trained --generate.max_tokens=8 "The quick" >a.txt 2>/dev/null
 "$bin/skein" generate --checkpoint.path=imported --generate.max_tokens=8 "The quick" >b.txt 2>/dev/null
 cmp a.txt b.txt || die "the imported model continues text otherwise"
+# What its tokenizer puts before a text is fed to it until it is trained here: the first token is the same of all.
+cp -r exported begun
+python3 - <<'PY'
+import json
+tokenizer = json.load(open("begun/tokenizer.json"))
+end = next(token["id"] for token in tokenizer["added_tokens"] if token["content"] == "<|endoftext|>")
+text = {"Sequence": {"id": "A", "type_id": 0}}
+tokenizer["post_processor"] = {
+    "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}, text], "pair": [text, text],
+    "special_tokens": {"<|endoftext|>": {"id": "<|endoftext|>", "ids": [end], "tokens": ["<|endoftext|>"]}}}
+json.dump(tokenizer, open("begun/tokenizer.json", "w"))
+PY
+expect 0 "parameters" "$convert" begun run-begun
+printf 'The quick\nbrown fox\n' >begun.txt
+"$bin/skein" embed --checkpoint.path=run-begun --data.input=begun.txt --embed.pool=first 2>/dev/null | sed 's/.*embedding//' | uniq -c | grep -q "^ *2 " ||
+  die "texts begin otherwise than the tokenizer asks"
 expect 0 "begins with the weights of" "$bin/skein" pretrain $small --train.steps=1 --checkpoint.load=imported --run.dir=further
 expect 0 "parameters" "$convert" further further_out
 expect 0 "parameters" "$convert" --to=llmc --dtype=bf16 trained model.bin

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/data_fixtures.h"
+#include "text/begun_tokenizer.h"
 
 namespace skein::train {
 namespace {
@@ -42,6 +43,17 @@ TEST(TextStores, OfAModelThatLearntPairsHaveSentences) {
   const data::TokenStore store(made.path());
   EXPECT_EQ(store.documents().size(), 3u) << "each paragraph is a document";
   EXPECT_EQ(store.info().sentences, 3);
+}
+
+TEST(TextStores, OfAnImportBeginEachDocumentAsItsTokenizerAsks) {
+  const Scratch scratch;
+  write_file(scratch.file("a.jsonl"),
+             "{\"text\": \"a b\"}\n{\"text\": \" \"}\n{\"text\": \"b\"}\n");
+  TrainedModel source = model(data::PairTask::none);
+  source.state.tokenizer = begun_tokenizer();
+  source.state.imported = R"({"source":"there"})";
+  const TextStore made(scratch.file("a.jsonl"), source);
+  EXPECT_EQ(all_tokens(data::TokenStore(made.path())), (std::vector<int32_t>{0, 2, 3, 1, 0, 3, 1}));
 }
 
 TEST(TextStores, NeedText) {

@@ -49,7 +49,7 @@ class Export {
   formats::GgufValues gguf_values(const std::string& path) const;
   // The small files beside config.json.
   std::map<std::string, std::string> texts(const ConfigExtras& said) const;
-  bool trained_here() const { return notes_.empty() || state_.step > 0; }
+  bool trained_here() const { return !untrained_import(state_); }
   // Whether it was taught conversations here, whose template other programs are given in Jinja.
   bool has_chat() const { return !chat_.empty() && !state_.tokenizer.empty(); }
   std::string jinja() const;

@@ -72,6 +72,13 @@ class Tokenizer {
   virtual std::string decode(const std::vector<int32_t>& ids, bool skip_special = true) const;
 };
 
+// Ids that a tokenizer's template puts before and behind a single text.
+struct TextFrame {
+  std::vector<int32_t> before, after;
+};
+// A usage error for a template that leaves out the text.
+TextFrame text_frame(const Tokenizer& tokenizer);
+
 // 256 byte ids, then end-of-text = 256.
 std::unique_ptr<Tokenizer> byte_tokenizer();
 

@@ -42,6 +42,9 @@ struct RunState {
   std::vector<data::DataFile> data{};
 };
 
+// Whether the model is an import that was not trained here.
+bool untrained_import(const RunState& state);
+
 // JSON, with the versions and the layout that wrote it.
 std::string to_json(const RunState& state, const MeshShape& layout);
 // A usage error naming `origin` when it is no such JSON.

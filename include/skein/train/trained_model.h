@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/data/noise/noise.h"
@@ -34,6 +35,12 @@ TrainedModel open_trained_model(const std::string& path, Group& world,
 // Throws a usage error where no text can be encoded for the model because nothing names its
 // tokenizer.
 void require_tokenizer(const TrainedModel& source);
+
+// What a decoder is fed before a text: of an import that was not trained here the ids that its
+// tokenizer's template puts there. Runs here learn texts without.
+std::vector<int32_t> text_beginning(const TrainedModel& source);
+// Puts them before tokens that do not begin with them.
+void begin_with(const std::vector<int32_t>& beginning, std::vector<int32_t>& tokens);
 
 // What a model is asked for instead of its own answers; called where its last piece is held.
 using MakeObjective = std::function<std::unique_ptr<Objective>(const LocalModel& model)>;

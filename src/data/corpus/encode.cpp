@@ -136,13 +136,14 @@ int64_t division_of(const std::string& path, double fraction) {
 
 // One store under construction.
 struct Part {
-  Part(const std::string& path, const text::Tokenizer& tokenizer, text::SentenceRule rule,
-       ExistingFile existing)
+  Part(const std::string& path, const text::Tokenizer& tokenizer, const EncodeConfig& config)
       : writer(path, tokenizer.vocab_size(), tokenizer.end_of_text(), tokenizer.to_json(),
-               rule != text::SentenceRule::none, existing) {}
+               config.corpus.sentences != text::SentenceRule::none, existing(config.replace)),
+        before_(config.before) {}
 
   void add(const EncodedPiece& piece) {
     std::span<const int32_t> rest = piece.tokens;
+    if (held_ == 0 && !rest.empty()) writer.append(before_, 0);
     for (const size_t end : piece.sentence_ends) {
       const size_t taken = end - (piece.tokens.size() - rest.size());
       writer.append(rest.first(taken), 0);
@@ -164,6 +165,7 @@ struct Part {
   int64_t documents = 0, left_out = 0;
 
  private:
+  const std::vector<int32_t>& before_;
   int64_t held_ = 0;  // tokens of the document that is not yet complete
 };
 
@@ -179,11 +181,8 @@ class Encoding {
     if (divided_ && fs::is_regular_file(files[0])) divided_ = holds_one_text(files[0]);
     if (divided_) config_.corpus.divide_at = division_of(files[0], config_.validation_fraction);
     reader_.emplace(inputs, config_.corpus);
-    const text::SentenceRule rule = config_.corpus.sentences;
-    const ExistingFile wanted = existing(config_.replace);
-    training_.emplace(config_.output, tokenizer, rule, wanted);
-    if (!config_.validation.empty())
-      validation_.emplace(config_.validation, tokenizer, rule, wanted);
+    training_.emplace(config_.output, tokenizer, config_);
+    if (!config_.validation.empty()) validation_.emplace(config_.validation, tokenizer, config_);
   }
 
   EncodeSummary run(const ProgressCall& call) {

@@ -9,13 +9,10 @@ namespace skein::data {
 namespace {
 
 SideFrame frame_of(const text::Tokenizer& tokenizer) {
-  constexpr int32_t marker = -1;
-  const std::vector<int32_t> ids = tokenizer.with_template({marker}).ids;
-  const auto text = std::ranges::find(ids, marker);
-  require(text != ids.end(), "the tokenizer's template (post_processor) leaves out the text");
-  SideFrame frame{{ids.begin(), text}, {text + 1, ids.end()}};
+  const text::TextFrame asked = text_frame(tokenizer);
+  SideFrame frame{asked.before, asked.after};
   const int32_t end = tokenizer.roles().eos;
-  if (ids.size() == 1 && end >= 0) frame.after = {end};
+  if (frame.size() == 0 && end >= 0) frame.after = {end};
   return frame;
 }
 

@@ -65,9 +65,9 @@ AttendedText attended_text(const TrainedModel& model, const std::string& text) {
   const ModelConfig& c = model.model;
   const text::Tokenizer& tokenizer = *model.state.tokenizer;
   const bool frames = c.architecture->sees_ahead();
-  const Ids ids = frames
-                      ? data::LabelForm(tokenizer, {true, c.context, "", false}).text(text).tokens
-                      : tokenizer.encode_specials(text);
+  Ids ids = frames ? data::LabelForm(tokenizer, {true, c.context, "", false}).text(text).tokens
+                   : tokenizer.encode_specials(text);
+  if (!frames) begin_with(text_beginning(model), ids);
   require(!ids.empty(), "a text to attend to is empty; give one with at least one token");
   check_length(ids, c.context, "text");
   check_known(ids, c.vocab_size, "text");

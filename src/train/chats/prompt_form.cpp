@@ -44,7 +44,10 @@ PromptForm::PromptForm(const PromptFormConfig& config, const TrainedModel& sourc
           "generate.start={} is for models that map sources to targets, and {} continues its "
           "prompts; leave it out",
           excerpt(config.start), source.info.path);
-  if (!config.chat) return;
+  if (!config.chat) {
+    beginning_ = text_beginning(source);
+    return;
+  }
   require(!config.specials,
           "generate.specials is for texts; in conversations the template alone makes special "
           "tokens");
@@ -90,8 +93,9 @@ std::vector<int32_t> PromptForm::prompt(const std::vector<text::Message>& given)
   if (form_) return form_->prompt(given);
   const std::string& text = given.front().content;
   const text::Tokenizer& encoder = sides_ ? *sides_->tokenizers.source : tokenizer();
-  const std::vector<int32_t> tokens =
+  std::vector<int32_t> tokens =
       config_.specials ? encoder.encode_specials(text) : encoder.encode(text);
+  if (!sides_) begin_with(beginning_, tokens);
   if (!sides_) return tokens;
   if (trimmed(text).empty() || tokens.empty()) return {};
   return sides_->form.source.framed(tokens, std::numeric_limits<int64_t>::max());
@@ -112,7 +116,9 @@ int32_t PromptForm::end() const {
 
 text::StoredTemplate PromptForm::chat_template() const {
   if (form_) return form_->stored();
-  if (sides_ || tokenizer().roles().bos >= 0 || tokenizer().end_of_text() < 0) return {};
+  if (sides_ || tokenizer().end_of_text() < 0) return {};
+  const int32_t bos = tokenizer().roles().bos;
+  if (beginning_ != (bos < 0 ? std::vector<int32_t>() : std::vector{bos})) return {};
   return text::ChatTemplate("none", tokenizer()).stored();
 }
 

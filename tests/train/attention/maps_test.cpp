@@ -11,6 +11,7 @@
 #include "skein/train/attention/pictures.h"
 
 #include "models/two_sided_batch.h"
+#include "text/begun_tokenizer.h"
 #include "train/train_fixture.h"
 
 namespace skein::train {
@@ -107,6 +108,13 @@ TEST(AttentionMaps, OfAPromptThatIsReadBothWaysAreWhole) {
   const auto maps = mapped(config, "prompt", {1, 1, 1});
   for (const AttentionMap& map : maps)
     for (double weight : numbers(map)) EXPECT_GT(weight, 0);
+}
+
+TEST(AttentionMaps, OfAnImportBeginTextsAsItsTokenizerAsks) {
+  TrainedModel model = watched_model(small_model());
+  model.state.tokenizer = test::begun_tokenizer();
+  model.state.imported = R"({"source":"there"})";
+  EXPECT_EQ(attended_text(model, "a b").tokens, (std::vector<std::string>{"<s>", " a", " b"}));
 }
 
 TEST(AttentionMaps, RefuseTextsThatTheModelCannotSee) {

@@ -7,6 +7,7 @@
 #include "skein/train/tasks/pair_notes.h"
 
 #include "generate/scripted_mapper.h"
+#include "text/begun_tokenizer.h"
 #include "text/marked_tokenizer.h"
 
 namespace skein::train {
@@ -73,6 +74,26 @@ TEST(PromptForms, OfTextsAreOfNoTemplateWhereTextsBeginWithAToken) {
   ASSERT_GE(source.state.tokenizer->roles().bos, 0);
   ASSERT_GE(source.state.tokenizer->end_of_text(), 0);
   EXPECT_TRUE(PromptForm(config, source).chat_template().empty());
+}
+
+// As transformers feeds it.
+TEST(PromptForms, OfAnImportsTextsBeginAsItsTokenizerAsks) {
+  PromptFormConfig config;
+  TrainedModel source = trained();
+  source.state.tokenizer = test::begun_tokenizer();
+  source.state.imported = R"({"source":"there"})";
+  const auto prompt = [&](const std::string& text) {
+    return PromptForm(config, source).prompt({{"user", text}});
+  };
+  EXPECT_EQ(prompt("a b"), (std::vector<int32_t>{0, 2, 3}));
+  EXPECT_EQ(prompt(""), std::vector<int32_t>{0});
+  EXPECT_TRUE(same_template(PromptForm(config, source).chat_template(),
+                            text::ChatTemplate("none", *source.state.tokenizer).stored()));
+  config.specials = true;
+  EXPECT_EQ(prompt("<s>a"), (std::vector<int32_t>{0, 2})) << "it is there already";
+  EXPECT_EQ(prompt("a"), (std::vector<int32_t>{0, 2}));
+  source.state.step = 1;
+  EXPECT_EQ(prompt("a"), std::vector<int32_t>{2}) << "it has learnt texts without";
 }
 
 TEST(PromptForms, OfConversationsAreTheCheckpointsTemplate) {

@@ -22,6 +22,7 @@ struct EncodeConfig {
   double validation_fraction = 0.05;  // in (0, 1)
   uint64_t seed = 0;                  // of the choice of held-out documents
   int threads = 0;                    // 0: one for each processor
+  std::vector<int32_t> before{};      // ids that each document begins with
 };
 
 struct EncodeSummary {

@@ -45,8 +45,8 @@ class PromptForm {
   // itself as an instruction where the model has learnt such ones alone, under Alpaca's headings.
   // Of a model that maps sources: with the prefix that it was trained with.
   std::vector<text::Message> given(const std::vector<text::Message>& turns) const;
-  // The tokens that the model is given, those that stand around a source among them; none for a
-  // source without text.
+  // The tokens that the model is given, those that stand around a source, or that a text begins
+  // with (text_beginning), among them; none for a source without text.
   std::vector<int32_t> prompt(const std::vector<text::Message>& given) const;
   // What is fed to the decoder of a model that maps sources, before an answer.
   std::vector<int32_t> start() const;
@@ -59,8 +59,8 @@ class PromptForm {
   bool continues() const { return !form_ && !sides_; }
   // Of answers.
   const text::Tokenizer& tokenizer() const { return *source_.state.tokenizer; }
-  // Of a text that is continued: "none", unless a text begins with a token of its own by that,
-  // which prompts lack here. There is none then, nor where sources are mapped.
+  // Of a text that is continued: "none", where prompts begin as texts do by that. There is none
+  // else, nor where sources are mapped.
   text::StoredTemplate chat_template() const;
 
  private:
@@ -76,7 +76,8 @@ class PromptForm {
   const TrainedModel& source_;
   std::optional<text::ChatTemplate> form_;
   std::optional<Sides> sides_;
-  bool headings_ = false;  // a prompt that stands for itself is an instruction
+  std::vector<int32_t> beginning_;  // of texts that are continued
+  bool headings_ = false;           // a prompt that stands for itself is an instruction
 };
 
 }  // namespace skein::train
