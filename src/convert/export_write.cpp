@@ -124,7 +124,21 @@ std::string Export::jinja() const {
   return text::jinja_template(chat_, *state_.tokenizer);
 }
 
+void Export::warn_of_beginnings() const {
+  if (!trained_here() || has_chat() || state_.tokenizer.empty() ||
+      model_.architecture->sees_ahead() || model_.architecture->maps_source(model_))
+    return;
+  const text::TextFrame frame = text_frame(*state_.tokenizer);
+  if (!frame.before.empty() || !frame.after.empty())
+    log::warn(
+        "the tokenizer of {} puts \"{}\" before a text and \"{}\" behind it, which training here "
+        "did not: in transformers give it add_special_tokens=False",
+        info_.path, state_.tokenizer->decode(frame.before, false),
+        state_.tokenizer->decode(frame.after, false));
+}
+
 std::map<std::string, std::string> Export::texts(const ConfigExtras& said) const {
+  warn_of_beginnings();
   auto made = notes_.texts;
   if (!holds_tokenizer(notes_))
     made.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "skein/convert/decoding_advice.h"
+#include "skein/convert/export.h"
 #include "skein/convert/generation_config.h"
 #include "skein/convert/tokenizer_files.h"
 #include "skein/core/json.h"
 
 #include "convert/fresh_run.h"
+#include "text/begun_tokenizer.h"
 
 namespace skein::convert {
 namespace {
@@ -83,6 +85,22 @@ TEST(Handover, SaysHowTextsEndOfModelsThatWriteThem) {
                                                                    {"eos_token_id", 2},
                                                                    {"pad_token_id", 1},
                                                                    {"max_length", 8}}));
+}
+
+// Which other programs put there.
+TEST(Handover, WarnsOfTokensAroundTextsThatTrainingHadNot) {
+  const Scratch scratch;
+  train::RunState state;
+  state.step = 1;
+  state.tokenizer = test::begun_tokenizer();
+  test::save_fresh(scratch.file("run"), test::small_model(), 1, state);
+  log::set_level(log::Level::warn);
+  testing::internal::CaptureStderr();
+  Export(scratch.file("run"), Form::huggingface, {}).run(scratch.file("out"), {});
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find(R"(puts "<s>" before a text and "" behind it, which training here did not)"),
+            std::string::npos)
+      << told;
 }
 
 TEST(Handover, BringsAnImportsFilesUpToDate) {

@@ -53,6 +53,8 @@ class Export {
   // Whether it was taught conversations here, whose template other programs are given in Jinja.
   bool has_chat() const { return !chat_.empty() && !state_.tokenizer.empty(); }
   std::string jinja() const;
+  // Of a decoder whose tokenizer puts tokens around texts, which runs here learn without.
+  void warn_of_beginnings() const;
   // Hands out the bytes of a tensor of theirs in order.
   using Append = std::function<void(std::span<const std::byte>)>;
   void stream(size_t tensor, const Append& write);
