@@ -66,6 +66,7 @@ int doctor_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
                   "what to do. Ends with 1 where a run would fail.");
   options.add("run.dir", folder, "where runs would write");
   if (!parse(options, args, false)) return 0;
+  require(!folder.empty(), "run.dir is empty; give the folder that runs would write to");
   const auto begin = std::chrono::steady_clock::now();
   try {
     world = begin_world();

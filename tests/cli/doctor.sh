@@ -11,6 +11,11 @@ done
 expect 0 "set OMP_NUM_THREADS to" env OMP_NUM_THREADS=900 "$bin/skein" doctor --run.dir=.
 expect 1 "bad   files" "$bin/skein" doctor --run.dir=/proc/runs
 grep -qF -- "-> give a folder with run.dir" output || die "no advice: $(cat output)"
+touch afile
+for folder in afile afile/below; do
+  expect 1 "/afile exists and is not a directory" "$bin/skein" doctor --run.dir=$folder
+done
+expect 2 "run.dir is empty; give the folder" "$bin/skein" doctor --run.dir=
 # Ranks that cannot find each other are told of, and the rest is looked at all the same.
 expect 1 "SKEIN_RENDEZVOUS is not" env SKEIN_RANK=0 SKEIN_RANKS=2 "$bin/skein" doctor --run.dir=.
 grep -q "^good  memory" output || die "the host was not looked at: $(cat output)"

@@ -30,6 +30,12 @@ expect 2 "run/checkpoints/step-00000006.g000001 holds another model:" $train --t
 expect 2 "was trained with train.frozen_layers=-1, now it is 1" $train --train.steps=9 --train.frozen_layers=1 --dry-run
 expect 0 "  lr.lr: " $train --train.steps=9 --lr.lr=0.01 --dry-run
 
+# Folders that the run could not have.
+touch afile
+for folder in afile afile/below; do
+  expect 2 "run.dir=$folder: $PWD/afile exists and is not a directory" $train --run.dir=$folder --dry-run
+done
+
 # What would be refused is refused, with the numbers before it where memory is what lacks.
 expect 2 "train.global_batch=9" mpirun -np 2 $train --train.global_batch=9 --dry-run
 expect 2 "the model does not fit: 1 rank keeps " "$skein" pretrain --config "$SKEIN_TEST_SOURCE_DIR/configs/gpt3_175b.ini" --data.train=train.h5 \

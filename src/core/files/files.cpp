@@ -273,11 +273,14 @@ void require_no_dangling_link(const std::string& missing) {
     fail("{} is a symbolic link to nothing; mount or make what it leads to, or remove it", missing);
 }
 
-int make_directories(const std::string& path) {
-  const auto require_folder = [](const std::string& there) {
-    require(is_folder(there), "{} exists and is not a directory", there);
-  };
-  std::vector<std::filesystem::path> missing;
+namespace {
+
+void require_folder(const std::string& there) {
+  require(is_folder(there), "{} exists and is not a directory", there);
+}
+
+// The nearest that is there; what is missing below it, the deepest first.
+std::string directory_above(const std::string& path, std::vector<std::filesystem::path>& missing) {
   std::error_code error;
   auto current = std::filesystem::absolute(path, error).lexically_normal();
   if (!current.has_filename()) current = current.parent_path();
@@ -287,6 +290,19 @@ int make_directories(const std::string& path) {
     missing.push_back(current);
   }
   require_folder(current.string());
+  return current.string();
+}
+
+}  // namespace
+
+std::string existing_directory(const std::string& path) {
+  std::vector<std::filesystem::path> missing;
+  return directory_above(path, missing);
+}
+
+int make_directories(const std::string& path) {
+  std::vector<std::filesystem::path> missing;
+  directory_above(path, missing);
   for (auto made = missing.rbegin(); made != missing.rend(); ++made) {
     make_new_directory(made->string());
     sync_directory(made->parent_path().string());

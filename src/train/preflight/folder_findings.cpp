@@ -110,20 +110,14 @@ Finding abilities(const std::string& folder) {
                               small_seconds * 1e3)};
 }
 
-// The folder itself, or its nearest parent that there is.
-std::string nearest_folder(const std::string& folder) {
-  fs::path path = fs::absolute(folder).lexically_normal();
-  while (!is_folder(path.string()) && path.has_relative_path()) path = path.parent_path();
-  return path.string();
-}
-
 }  // namespace
 
 std::vector<Finding> examine_folder(const std::string& folder) {
-  const std::string nearest = nearest_folder(folder),
-                    own = join_path(nearest, ".skein-doctor-" + unique_name());
+  std::string own;
   std::vector<Finding> made;
   try {
+    const std::string nearest = existing_directory(folder);
+    own = join_path(nearest, ".skein-doctor-" + unique_name());
     made.push_back(space(nearest));
     make_directories(own);
     made.push_back(abilities(own));
@@ -134,7 +128,7 @@ std::vector<Finding> examine_folder(const std::string& folder) {
                     .advice = "give a folder with run.dir that can be written to, on a file system "
                               "that has rename, flock, fsync and mmap"});
   }
-  remove_tree(own);
+  if (!own.empty()) remove_tree(own);
   return made;
 }
 

@@ -1,22 +1,24 @@
 #include "skein/train/preflight/outlook_lines.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <cerrno>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <vector>
 
+#include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/flight_recorder.h"
 #include "skein/core/files/files.h"
 #include "skein/core/host.h"
+#include "skein/core/log.h"
 #include "skein/core/strings.h"
 #include "skein/kernels/matmul.h"
 #include "skein/models/architecture.h"
 #include "skein/tensor/cuda.h"
+#include "skein/train/run_folder.h"
 
 namespace skein::train {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double kTimed = 0.3;  // seconds of products
 // Larger products are no faster, and their operands may not fit where the model does not.
@@ -57,6 +59,15 @@ std::string room_line(Device device) {
   }
   return fmt::format("          {} are available on {}; the program itself takes some 50 MiB\n",
                      readable_size(host_limits().available), host_name());
+}
+
+// Where a run's folder is, or would be made.
+std::string writable_above(const std::string& folder) {
+  return with_origin("run.dir=" + folder, [&] {
+    std::string there = existing_directory(folder);
+    if (::access(there.c_str(), W_OK) != 0) fail_system(errno, "cannot write to {}", there);
+    return there;
+  });
 }
 
 }  // namespace
@@ -107,14 +118,21 @@ std::string memory_lines(const std::string& own, const PretrainConfig& config, G
 
 std::string disk_line(const PretrainConfig& config, double checkpoint) {
   if (config.run.dir.empty()) return "disk      nothing is written (run.dir is empty)\n";
-  fs::path folder = config.run.dir;
-  while (!folder.empty() && !fs::exists(folder)) folder = folder.parent_path();
-  const std::string there = folder.empty() ? "." : folder.string();
+  const std::string there = writable_above(config.run.dir);
+  const int64_t left = free_space(there);
+  const double most = checkpoint * (1 + static_cast<double>(config.checkpoint.keep)),
+               held = checkpoint *
+                      static_cast<double>(checkpoint::list_checkpoints(
+                                              RunFolder(config.run.dir, false).checkpoints())
+                                              .size());
+  if (static_cast<double>(left) < std::max(checkpoint, most - held))
+    log::warn(
+        "run.dir={}: {} are free in {}, and checkpoints take up to {} there; free some, give "
+        "another folder, or a smaller checkpoint.keep than {}",
+        config.run.dir, readable_size(left), there, size_text(most), config.checkpoint.keep);
   return fmt::format(
       "disk      {} a checkpoint, {} at most while one is written; {} are free in {}\n",
-      size_text(checkpoint),
-      size_text(checkpoint * (1 + static_cast<double>(config.checkpoint.keep))),
-      readable_size(free_space(there)), there);
+      size_text(checkpoint), size_text(most), readable_size(left), there);
 }
 
 std::string time_line(double seconds, const std::string& step, int64_t left, double rate,

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/files/files.h"
+#include "skein/core/files/private_folder.h"
+#include "skein/core/log.h"
 #include "skein/parallel/rank_memory.h"
 #include "skein/tensor/buffer.h"
+#include "skein/train/preflight/outlook_lines.h"
 #include "skein/train/replica.h"
 
 #include "train/graphs/graph_config.h"
@@ -185,6 +188,22 @@ TEST(Outlook, RefusesWhatTheRunWouldBeforeThatIsClaimed) {
         << text;
     EXPECT_NE(training_error(c, 1, folder, "run", ExitCode::usage).find(text), std::string::npos);
     EXPECT_FALSE(is_folder(folder.file("run"))) << text;
+  }
+}
+
+TEST(Outlook, WarnsWhereCheckpointsMayNotFit) {
+  const PrivateFolder folder("skein-outlook");
+  PretrainConfig config;
+  config.run.dir = folder.path() + "/not/yet";
+  log::set_level(log::Level::warn);
+  for (const double bytes : {1.0, 1e18}) {
+    testing::internal::CaptureStderr();
+    EXPECT_NE(disk_line(config, bytes).find("are free in " + folder.path()), std::string::npos);
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(told.find("are free in " + folder.path() + ", and checkpoints take up to ") !=
+                  std::string::npos,
+              bytes > 1)
+        << told;
   }
 }
 

@@ -153,8 +153,12 @@ void sync_file(const std::string& path);
 // Error(failure) where `missing`, at which nothing was found, is a symbolic link: the storage that
 // it leads to may not be mounted at the moment.
 void require_no_dangling_link(const std::string& missing);
+// The directory at `path`, or the nearest of its parents that is there, in which it would be made.
+// Errors as of make_directories.
+std::string existing_directory(const std::string& path);
 // Makes the directory and its missing parents, and makes their names durable. How many were
-// missing; Error(failure) as above where a link is among them.
+// missing; Error(usage) where a file stands in their way, Error(failure) as above where a link is
+// among them.
 int make_directories(const std::string& path);
 // False when it exists.
 bool make_new_directory(const std::string& path);

@@ -24,7 +24,8 @@ std::string memory_text(const RankMemory& memory);
 // Collective over world. A line for each kind of rank, of which each says its own, and what there
 // is.
 std::string memory_lines(const std::string& own, const PretrainConfig& config, Group& world);
-// Of checkpoints of so many bytes.
+// Of checkpoints of so many bytes. Warns where more may be written than is free; errors where the
+// run's folder could not be made.
 std::string disk_line(const PretrainConfig& config, double checkpoint);
 // step: "a step". left: steps.
 std::string time_line(double seconds, const std::string& step, int64_t left, double rate,
