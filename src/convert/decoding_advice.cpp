@@ -33,11 +33,15 @@ const std::pair<const char*, Json> kUnknown[] = {
     {"constraints", Json::array()},
     {"stop_strings", Json::array()}};
 
+// Of draws that say no other.
+constexpr int64_t kUsualTopK = 50;
+
 class Reader {
  public:
   Reader(const ForeignConfig& asked, const ModelConfig& model)
       : asked_(asked),
         vocabulary_(model.vocab_size),
+        context_(model.context),
         maps_source_(model.architecture->maps_source(model)),
         draws_(asked.has("do_sample") && asked.at("do_sample") == true) {}
 
@@ -50,6 +54,8 @@ class Reader {
     if (const auto size = whole("no_repeat_ngram_size"); size && *size > 0)
       search("no_repeat_ngram_size", "no_repeat_ngram", *size);
     read_banned();
+    if (asked_.has("do_sample") && asked_.at("do_sample") == false && !searches_)
+      option("sample.temperature", 0);
     // An answer ends with one token here.
     if (asked_.has("eos_token_id") && asked_.at("eos_token_id").size() > 1) leave("eos_token_id");
     for (const auto& [key, nothing] : kUnknown)
@@ -102,6 +108,7 @@ class Reader {
   void read_draws() {
     for (const char* key : {"temperature", "top_k", "top_p"})
       if (asked_.has(key)) option(std::string("sample.") + key, asked_.at(key).dump());
+    if (!asked_.has("top_k")) option("sample.top_k", kUsualTopK);
   }
 
   // New tokens; 0 where nothing is said. A decoder's other lengths count its prompt.
@@ -110,7 +117,10 @@ class Reader {
     return maps_source_ ? std::max<int64_t>(0, whole(side + "_length").value_or(0) - 1) : 0;
   }
   void read_lengths() {
-    if (const int64_t most = length("max"); most > 0) option("generate.max_tokens", most);
+    if (const int64_t most = length("max"); most > 0)
+      option("generate.max_tokens", most);
+    else if (!maps_source_ && whole("max_length").value_or(context_) < context_)
+      leave("max_length");
     const std::string fewest = asked_.has("min_new_tokens") ? "min_new_tokens" : "min_length";
     if (const int64_t tokens = length("min"); tokens > 0)
       search(fewest, "min_tokens", tokens);
@@ -120,8 +130,7 @@ class Reader {
 
   void read_forced(const std::string& key, const std::string& name) {
     if (!asked_.has(key)) return;
-    const Json& value = asked_.at(key);
-    const Json& id = value.is_array() && value.size() == 1 ? value.front() : value;
+    const Json& id = only_one(asked_.at(key));
     if (is_id(id))
       search(key, name, id.get<int64_t>());
     else
@@ -154,7 +163,7 @@ class Reader {
   }
 
   const ForeignConfig& asked_;
-  int64_t vocabulary_;
+  int64_t vocabulary_, context_;
   bool maps_source_, draws_, searches_ = false;
   DecodingAdvice made_;
 };

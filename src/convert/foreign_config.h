@@ -14,6 +14,11 @@ namespace skein::convert {
 
 using ForeignJson = nlohmann::ordered_json;
 
+// What a list of one holds, else the value itself.
+inline const ForeignJson& only_one(const ForeignJson& value) {
+  return value.is_array() && value.size() == 1 ? value.front() : value;
+}
+
 // A config.json that is read, or one that is made: a family lists its keys once for both ways.
 // Errors name the file and the key. A key that is null counts as absent; where a config.json is
 // made, all keys that could be read are absent.

@@ -16,8 +16,7 @@ using Json = ForeignJson;
 // An id of the target's vocabulary, or a list of one; -1 where there is none.
 int32_t id_of(const ForeignConfig& config, const std::string& key, const ModelConfig& model) {
   if (!config.has(key)) return -1;
-  const Json& value = config.at(key);
-  const Json& id = value.is_array() && value.size() == 1 ? value.front() : value;
+  const Json& id = only_one(config.at(key));
   if (!is_whole<int32_t>(id) || id.get<int64_t>() < 0 || id.get<int64_t>() >= model.vocab_size)
     config.refuse(key, fmt::format("and an id from 0 to {} belongs there", model.vocab_size - 1));
   return id.get<int32_t>();

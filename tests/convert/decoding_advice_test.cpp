@@ -20,7 +20,7 @@ std::string of_decoder(const std::string& asked) { return told("gpt2", asked); }
 TEST(DecodingAdvice, IsSilentWhereNothingIsAsked) {
   EXPECT_EQ(of_mapper("{}"), " | ");
   EXPECT_EQ(
-      of_mapper(R"({"num_beams": 1, "length_penalty": 1.0, "do_sample": false, "max_length": null,
+      of_mapper(R"({"num_beams": 1, "length_penalty": 1.0, "do_sample": null, "max_length": null,
       "repetition_penalty": 1.0, "early_stopping": false, "no_repeat_ngram_size": 0, "min_length": 0,
       "decoder_start_token_id": 2, "bad_words_ids": null, "top_k": 50})"),
       " | ");
@@ -48,13 +48,27 @@ TEST(DecodingAdvice, SearchesWithOneBeamWhereGreedyDecodingIsBound) {
 TEST(DecodingAdvice, OfDrawsLeavesWhatOnlyBeamsDo) {
   EXPECT_EQ(of_decoder(R"({"do_sample": true, "temperature": 0.6, "top_p": 0.9, "num_beams": 3,
       "no_repeat_ngram_size": 2, "num_return_sequences": 5, "max_new_tokens": 20})"),
-            "--generate.answers=5 --sample.temperature=0.6 --sample.top_p=0.9 "
+            "--generate.answers=5 --sample.temperature=0.6 --sample.top_p=0.9 --sample.top_k=50 "
             "--generate.max_tokens=20 | num_beams=3 no_repeat_ngram_size=2");
 }
 
+// transformers draws from the 50 likeliest where nothing is said.
+TEST(DecodingAdvice, OfDrawsSaysFromHowManyTokens) {
+  EXPECT_EQ(of_decoder(R"({"do_sample": true, "temperature": 0.7, "top_k": null})"),
+            "--sample.temperature=0.7 --sample.top_k=50 | ");
+  EXPECT_EQ(of_decoder(R"({"do_sample": true, "top_k": 0})"), "--sample.top_k=0 | ");
+}
+
+TEST(DecodingAdvice, TakesTheLikeliestTokenWhereDrawsAreRuledOut) {
+  EXPECT_EQ(of_decoder(R"({"do_sample": false})"), "--sample.temperature=0 | ");
+  EXPECT_EQ(of_decoder(R"({"do_sample": false, "num_beams": 2})"), "--beam.size=2 | ");
+}
+
 TEST(DecodingAdvice, OfADecoderDoesNotCountAPromptThatIsNotThere) {
-  EXPECT_EQ(of_decoder(R"({"max_length": 50, "min_length": 10, "num_beams": 2})"),
-            "--beam.size=2 | min_length=10");
+  EXPECT_EQ(of_decoder(R"({"max_length": 9, "min_length": 5, "num_beams": 2})"),
+            "--beam.size=2 | max_length=9 min_length=5");
+  EXPECT_EQ(of_decoder(R"({"max_length": 4096})"), " | ") << "the context ends before";
+  EXPECT_EQ(of_decoder(R"({"max_length": 9, "max_new_tokens": 7})"), "--generate.max_tokens=7 | ");
 }
 
 TEST(DecodingAdvice, BansSingleTokensOfTheVocabulary) {

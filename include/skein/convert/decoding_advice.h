@@ -15,8 +15,8 @@ struct DecodingAdvice {
 
 // What a folder's generation_config.json asks of transformers' generate (5.24), as its text, or,
 // where there is none, what config.json asks. Of an encoder-decoder, lengths lose the token that
-// the decoder is fed first, which transformers counts; of a decoder, they count its prompt, and the
-// longest is passed over. origin: the file, for errors of what is no JSON.
+// the decoder is fed first, which transformers counts; of a decoder, they count its prompt, which
+// no option does. origin: the file, for errors of what is no JSON.
 DecodingAdvice decoding_advice(const std::string& text, const std::string& origin,
                                const ModelConfig& model);
 
