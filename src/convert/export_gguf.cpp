@@ -33,17 +33,6 @@ bool is_product(const ForeignTensor& tensor) {
   return tensor.shape.size() > 1 && tensor.name != "position_embd.weight";
 }
 
-// The template of an imported model in Jinja; "" where its files hold none.
-std::string imported_template(const ImportNotes& notes) {
-  const auto file = notes.texts.find("chat_template.jinja");
-  if (file != notes.texts.end()) return file->second;
-  const auto config = notes.texts.find("tokenizer_config.json");
-  if (config == notes.texts.end()) return "";
-  const auto json = nlohmann::json::parse(config->second, nullptr, false);
-  const auto found = json.find("chat_template");
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 }  // namespace
 
 std::string modelfile_path(const std::string& gguf) {
@@ -73,7 +62,7 @@ formats::GgufValues Export::gguf_values(const std::string& path) const {
   const auto most = std::ranges::max_element(held, {}, [](const auto& one) { return one.second; });
   values.emplace_back("general.file_type", file_type(most->first));
   if (config_.q8_0) values.emplace_back("general.quantization_version", uint32_t{2});
-  const std::string chat = has_chat() ? jinja() : imported_template(notes_);
+  const std::string chat = has_chat() ? jinja() : imported_template(state_);
   // Runs here learn from texts as they are.
   formats::GgufValues words = gguf_tokenizer(state_.tokenizer, model_.vocab_size, !trained_here());
   values.insert(values.end(), words.begin(), words.end());
@@ -126,7 +115,7 @@ void Export::write_modelfile(const std::string& path) const {
     parts.templated = text::go_template(chat_, *state_.tokenizer);
     parts.stop = state_.tokenizer->decode({form.end()}, false);
     parts.trims = form.trims();
-  } else if (!imported_template(notes_).empty()) {
+  } else if (!imported_template(state_).empty()) {
     parts.templated = "";
   }
   write_new_file(modelfile_path(path), modelfile(parts));

@@ -267,6 +267,10 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   warn_of(odd, made, config_);
   if (!refit_->told().empty()) log::info("{}", refit_->told());
   tell_decoding(notes, model());
+  if (!imported_template(train::run_state(metadata, made)).empty())
+    log::info(
+        "its chat template, in Jinja, is kept for the way back and not read here: give skein "
+        "generate and chat its like with generate.template, skein sft with chat.template");
   return made;
 }
 

@@ -202,13 +202,34 @@ BatchPlan settled_plan(PretrainConfig& config, const MeshShape& shape, const Run
   return plan;
 }
 
+namespace {
+
+nlohmann::json read_json(const std::string& text) {
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
+// "" where there is none, or something else.
+std::string text_under(const nlohmann::json& json, const char* key) {
+  const bool there = json.is_object() && json.contains(key) && json[key].is_string();
+  return there ? json[key].get<std::string>() : "";
+}
+
+}  // namespace
+
+std::string imported_template(const RunState& state) {
+  const nlohmann::json imported = read_json(state.imported);
+  if (!imported.is_object() || !imported.contains("texts")) return "";
+  const nlohmann::json& texts = imported["texts"];
+  const std::string own = text_under(texts, "chat_template.jinja");
+  return !own.empty()
+             ? own
+             : text_under(read_json(text_under(texts, "tokenizer_config.json")), "chat_template");
+}
+
 std::string no_tokenizer(const RunState& state, const std::string& origin) {
-  const auto imported = nlohmann::json::parse(state.imported, nullptr, false);
-  const auto text = [&](const char* key) {
-    const bool there = imported.is_object() && imported.contains(key) && imported[key].is_string();
-    return there ? imported[key].get<std::string>() : "";
-  };
-  const std::string source = text("source"), fault = text("tokenizer_fault");
+  const nlohmann::json imported = read_json(state.imported);
+  const std::string source = text_under(imported, "source"),
+                    fault = text_under(imported, "tokenizer_fault");
   if (source.empty())
     return fmt::format(
         "{} was trained on token files that named no tokenizer, so no text can be encoded for it; "

@@ -64,6 +64,10 @@ void restore(LossScale& scale, const RunState& stored);
 BatchPlan settled_plan(PretrainConfig& config, const MeshShape& shape, const RunState* stored,
                        const std::string& origin);
 
+// The chat template in Jinja that an import brought, which is kept for other programs; "" where it
+// brought none.
+std::string imported_template(const RunState& state);
+
 // Why no text can be encoded for a checkpoint that names no tokenizer, and what to do: for
 // messages. origin: the checkpoint's path.
 std::string no_tokenizer(const RunState& state, const std::string& origin);

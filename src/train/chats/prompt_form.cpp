@@ -30,6 +30,19 @@ void bind(Options& options, PromptFormConfig& c) {
   bind_records(options, c.records);
 }
 
+namespace {
+
+std::string no_template(const TrainedModel& source) {
+  return source.info.path +
+         (imported_template(source.state).empty()
+              ? " knows no chat template, since it was not tuned on conversations; `skein sft` "
+                "does that, generate.template names one"
+              : " was imported with a chat template in Jinja, which is not read here; name its "
+                "like with generate.template: chatml, llama2, llama3, or a JSON file");
+}
+
+}  // namespace
+
 PromptForm::PromptForm(const PromptFormConfig& config, const TrainedModel& source)
     : config_(config), source_(source) {
   const std::string& named = config.records.form;
@@ -51,10 +64,7 @@ PromptForm::PromptForm(const PromptFormConfig& config, const TrainedModel& sourc
   require(!config.specials,
           "generate.specials is for texts; in conversations the template alone makes special "
           "tokens");
-  require(!chat_template_in(notes).empty() || !named.empty(),
-          "{} knows no chat template, since it was not tuned on conversations; `skein sft` does "
-          "that, generate.template names one",
-          source.info.path);
+  if (chat_template_in(notes).empty() && named.empty()) fail_usage("{}", no_template(source));
   form_ = train::chat_template(config.records, tokenizer(), notes);
   const bool alone = config.records.instructions ? true : instruction_notes(notes).alone;
   headings_ = alone && conversations({}).instructions == data::InstructionForm::alpaca;

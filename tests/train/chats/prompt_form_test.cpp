@@ -134,6 +134,14 @@ TEST(PromptForms, OfInstructionsAreWordedAsTheyWereLearnt) {
 
 TEST(PromptForms, AreRefusedWhereTheModelKnowsNone) {
   EXPECT_NE(refused(chats(), trained()).find("runs/a knows no chat template"), std::string::npos);
+  TrainedModel imported = trained();
+  for (const char* texts :
+       {R"("chat_template.jinja":"{{ messages }}")",
+        R"("tokenizer_config.json":"{\"chat_template\":\"{{ messages }}\"}")"}) {
+    imported.state.imported = fmt::format(R"({{"texts":{{{}}}}})", texts);
+    EXPECT_NE(refused(chats(), imported).find("runs/a was imported with a chat template in Jinja"),
+              std::string::npos);
+  }
   PromptFormConfig config;
   config.system = "be kind";
   EXPECT_NE(refused(config, tuned()).find("are for conversations; give generate.chat too"),
