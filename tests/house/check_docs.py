@@ -6,6 +6,7 @@
                                      stands for a new one, and the folder of that is there; every C++ name
                                      in backticks stands somewhere in the sources
   SECURITY.md, docs/reliability.md   every test that holds a promise is there, in the repository or in tests
+  all pages, launch, Dockerfile      every launch/NAME is there
   docs/README.md                     lists every page of docs once, with a sentence
   docs/troubleshooting.md            the sources say every message: in tables, the first cell under "message",
                                      where ... stands for what varies
@@ -31,6 +32,7 @@ QUOTED = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:h|cpp|cu|cuh|py|sh|md|txt|ini)")
 TEST = re.compile(r"tests/[\w./-]+|[\w./-]+(?:_test\.cpp|_fuzz\.cpp|\.sh)")
+SCRIPT = re.compile(r"\blaunch/[A-Za-z][\w-]*(?:\.\w+)*")
 ENTRY = re.compile(r"\d+\. \[[^\]]+\]\(([^)#]+)\)(: .+\.)?")
 STRINGS = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 BETWEEN_STRINGS = re.compile(r'"\s*\n\s*"')
@@ -82,6 +84,15 @@ def promise_faults(document, root):
                 yield f"{document.relative_to(root)}:{number}: there is no test {name}"
     if tests == 0:
         yield f"{document.relative_to(root)}: names no test"
+
+
+def script_faults(root):
+    documents = [root / name for name in ("README.md", "CONTRIBUTING.md", "Dockerfile")]
+    for document in documents + sorted(root.glob("docs/**/*.md")) + sorted(root.glob("launch/*")):
+        for number, line in enumerate(document.read_text().splitlines() if document.is_file() else (), 1):
+            for name in SCRIPT.findall(line):
+                if not (root / name).exists():
+                    yield f"{document.relative_to(root)}:{number}: there is no {name}"
 
 
 def contents_faults(root):
@@ -155,6 +166,7 @@ def main(argv):
     words = set(re.findall(r"\w+", "\n".join(path.read_text() for path in sources(root))))
     faults = [fault for name in DOCUMENTS for fault in document_faults(root / name, words, root)]
     faults += [fault for name in PROMISES for fault in promise_faults(root / name, root)]
+    faults += script_faults(root)
     faults += contents_faults(root)
     faults += message_faults(root, said_by(sources(root)))
     faults += table_faults(root)

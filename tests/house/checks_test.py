@@ -326,6 +326,10 @@ class Docs(unittest.TestCase):
         self.refused({"docs/reliability.md": "`tests/faults/kills 100`\n"}, "there is no test tests/faults/kills")
         self.refused({"SECURITY.md": "all is well\n"}, "SECURITY.md: names no test")
 
+    def test_finds_a_script_that_is_not_there(self):
+        self.refused({"launch/skein.def": "# launch/skein.def\n# exec /usr/share/launch/plot-loss runs\n"}, "launch/skein.def:2: there is no launch/plot-loss", "1 faults")
+        self.refused({"docs/tour.md": "`nn/stack.h`, launch/build.\n"}, "docs/tour.md:1: there is no launch/build", "1 faults")
+
     def test_contents(self):
         listed = self.WHOLE["docs/README.md"]
         self.refused({"docs/cluster.md": "\n", "docs/laws/fit.md": "\n"}, "docs/README.md: docs/cluster.md is not listed", "docs/laws/fit.md is not", "2 faults")
