@@ -1,8 +1,20 @@
 """What a run folder holds, for the scripts that hand it to other programs (to-wandb, to-mlflow)."""
 
 import json
+import re
 import sys
 from pathlib import Path
+
+# As config.ini writes values that begin or end with blanks, or hold quotes, comments or ends of lines.
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def value_of(text):
+    quoted = QUOTED.match(text)
+    if not quoted:
+        return text.rsplit("  # ", 1)[0]
+    return re.sub(r"\\(.)", lambda found: ESCAPES.get(found[1], found[1]), quoted[1])
 
 
 class Run:
@@ -22,7 +34,7 @@ class Run:
                 section = line.strip("[]")
             elif " = " in line:
                 key, value = line.split(" = ", 1)
-                made[f"{section}.{key}"] = value.rsplit("  # ", 1)[0].strip('"')
+                made[f"{section}.{key}"] = value_of(value)
         return made
 
     def steps(self, after):

@@ -5,7 +5,7 @@ launch="$SKEIN_TEST_SOURCE_DIR/launch"
 
 mkdir -p run stand-ins none/wandb none/mlflow
 echo 'raise ImportError("not here")' | tee none/wandb/__init__.py >none/mlflow/__init__.py
-printf '[lr]\nlr = 0.001  # flag\n[data]\ntrain = "a # b"  # a.ini:3\n' >run/config.ini
+printf '[lr]\nlr = 0.001  # flag\n[data]\ntrain = "a # b"  # a.ini:3\nvalidation = "a \\"b\\"  # \\\\"  # flag\npath = back\\slash"  # flag\n' >run/config.ini
 printf '{"step":1,"loss":2.5,"odd<name>":1}\n{"step":2,"loss":2.25}\n{"step":2,"validation_loss":3,"bad":null}\n{"step":3,"lo' >run/metrics.jsonl
 
 cat >stand-ins/wandb.py <<'PY'
@@ -57,7 +57,7 @@ PY
 
 with="env PYTHONPATH=$PWD/stand-ins"
 expect 0 "run: 2 steps" $with "$launch/to-wandb" run
-grep -qxF 'init skein run allow {"lr.lr": "0.001", "data.train": "a # b"}' output || die "options: $(cat output)"
+grep -qxF 'init skein run allow {"lr.lr": "0.001", "data.train": "a # b", "data.validation": "a \"b\"  # \\", "data.path": "back\\slash\""}' output || die "options: $(cat output)"
 grep -qxF 'log 1 {"loss": 2.5, "odd<name>": 1}' output || die "the first step: $(cat output)"
 grep -qxF 'log 2 {"loss": 2.25, "validation_loss": 3}' output || die "the second step, of two lines: $(cat output)"
 expect 0 "run: 2 steps" $with "$launch/to-mlflow" --experiment=mine run
