@@ -26,6 +26,7 @@ mkdir -p stand-ins/mlflow
 cat >stand-ins/mlflow/__init__.py <<'PY'
 import json, os
 class Of: pass
+class Page(list): token = None
 class MlflowClient:
     tags = json.load(open("mlflow.tags")) if os.path.exists("mlflow.tags") else None
     def run(self):
@@ -33,9 +34,16 @@ class MlflowClient:
         made.data, made.info = Of(), Of()
         made.data.tags, made.info.run_id = self.tags, "r"
         return made
-    def get_experiment_by_name(self, name): return None
+    def get_experiment_by_name(self, name):
+        if name != "gone": return None
+        made = Of()
+        made.lifecycle_stage = "deleted"
+        return made
     def create_experiment(self, name): return "e-" + name
-    def search_runs(self, of): return [self.run()] if self.tags else []
+    def search_runs(self, of, page_token=None):
+        page = Page([self.run()] if self.tags and page_token else [])
+        if not page_token: page.token = "second page"
+        return page
     def create_run(self, experiment, run_name, tags):
         print("run", experiment, run_name)
         MlflowClient.tags = dict(tags)
@@ -71,6 +79,7 @@ done
 
 expect 2 "to-wandb: the Python package wandb is not installed; pip install wandb" env PYTHONPATH="$PWD/none" "$launch/to-wandb" run
 expect 2 "to-mlflow: the Python package mlflow is not installed; pip install mlflow" env PYTHONPATH="$PWD/none" "$launch/to-mlflow" run
+expect 2 "to-mlflow: the experiment gone was deleted; restore it, or name another" $with "$launch/to-mlflow" --experiment=gone run
 expect 2 "none/metrics.jsonl is missing" $with "$launch/to-wandb" none
 echo '[1]' >>run/metrics.jsonl
 for script in to-wandb to-mlflow; do
