@@ -127,7 +127,6 @@ GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int6
   training_ = make(data.learnt, std::move(data.learnt_units));
   if (data.known_units.empty()) return;
   sampling.order = data::OrderKind::once;
-  sampling.neighbours.clear();  // judged by all that there is
   validation_ = make(judged, std::move(data.known_units));
 }
 

@@ -37,7 +37,7 @@ namespace {
 
 FoldScores judged(const PretrainTaskConfig& c, Group& world) {
   const TrainedModel source = open_trained_model(c.run.run.dir, world);
-  const GraphPartConfig test{{data::GraphUse::test, c.graphs.fold}};
+  const GraphPartConfig test{{data::GraphUse::test, c.graphs.fold}, c.graphs.neighbours};
   return {c.graphs.fold, source.info.step,
           evaluate_graphs(c.run.data.train, test, source, c.run.parallel, c.run.train.micro_batch,
                           world)};

@@ -55,7 +55,7 @@ inline std::string write_graphs(const std::string& path, const GraphStoreForm& f
 
 // One graph: two rings of 20 nodes with three links between them. A node's class is its ring; of
 // every fourth a word says it.
-inline std::string write_nodes(const std::string& path) {
+inline std::string write_nodes(const std::string& path, int64_t folds = 0) {
   std::ofstream nodes(path + ".jsonl"), edges(path + ".tsv");
   for (int64_t node = 0; node < 40; ++node) {
     const int64_t ring = node / 20;
@@ -75,6 +75,8 @@ inline std::string write_nodes(const std::string& path) {
   config.files.edges = {path + ".tsv"};
   config.files.features = data::FeatureKind::bag;
   config.files.self_loops = data::SelfLoops::add;
+  if (folds > 0) config.files.split_key = "";
+  config.split.folds = folds;
   config.output = path;
   config.replace = true;
   data::write_graph_store(config);

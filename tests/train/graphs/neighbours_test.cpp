@@ -104,6 +104,19 @@ TEST_F(DrawnNeighbours, ThatChangeAreNoticed) {
             std::string::npos);
 }
 
+TEST_F(DrawnNeighbours, AreWhatARunIsJudgedBy) {
+  const GraphConfig c = drawn(whole(GraphFormKind::blocks, LinkScoring::dot), {1, 1});
+  const Ended found = run(c, 1, "drawn");
+  const auto alone = single_rank();
+  const TrainedModel source = open_trained_model(folder_.file("drawn"), *alone);
+  const auto loss = [&](const std::vector<int64_t>& neighbours) {
+    const GraphPartConfig part{{data::GraphUse::validation}, neighbours};
+    return value_named(evaluate_graphs({nodes_}, part, source, {}, 4, *alone), "loss");
+  };
+  EXPECT_EQ(value(found.validation, "loss"), loss({1, 1}));
+  EXPECT_NE(value(found.validation, "loss"), loss({}));
+}
+
 TEST_F(DrawnNeighbours, LearnAsWellAsWholeGraphs) {
   GraphConfig c = drawn(whole(GraphFormKind::plain, LinkScoring::gat), {2, 2});
   c.run.train.steps = 60;

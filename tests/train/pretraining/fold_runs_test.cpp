@@ -70,6 +70,19 @@ TEST_F(FoldsOfGraphs, AreWhatSingleRunsAre) {
   expect_equal(train_all(config("ranks"), 2), found);
 }
 
+TEST_F(FoldsOfGraphs, AreJudgedByDrawnNeighboursToo) {
+  PretrainTaskConfig c = config("drawn");
+  c.run.data.train = {write_nodes(folder_.file("nodes.h5"), 3)};
+  c.run.train.steps = 2;
+  c.graphs.neighbours = {1, 1};
+  const FoldRuns found = train_all(c);
+  const auto alone = single_rank();
+  const TrainedModel source = open_trained_model(folder_.file("drawn/fold-2"), *alone);
+  EXPECT_EQ(
+      evaluate_graphs(c.run.data.train, {{data::GraphUse::test, 2}, {1, 1}}, source, {}, 5, *alone),
+      found.folds[1].values);
+}
+
 TEST_F(FoldsOfGraphs, GoOn) {
   const FoldRuns whole = train_all(config("whole"));
   PretrainTaskConfig part = config("part");
