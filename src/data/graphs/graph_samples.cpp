@@ -166,7 +166,8 @@ void GraphSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   const int64_t number = of_part_[static_cast<size_t>(from.dataset)][from.sample];
   const GraphUnit& unit = units_[static_cast<size_t>(number)];
   const auto graph = graph_of(unit);
-  const Key key{sampling_.seed, from.epoch, unit.record};
+  const bool trains = sampling_.order != OrderKind::once;
+  const Key key{trains ? sampling_.seed : 0, from.epoch, unit.record};
   if (sampling_.neighbours.empty()) {
     fill_graph(batch, row, unit, *graph, graph->all, key);
   } else {

@@ -227,6 +227,19 @@ TEST_F(GraphTasks, WhatIsDrawnIsDrawnAnewInEachEpoch) {
             first.features.rows(5, 6).span<float>()[2]);
 }
 
+TEST_F(GraphTasks, RandomNumbersAreThoseOfLaterEvaluations) {
+  GraphConfig c = small(store_);
+  c.graphs.random = 2;
+  c.run.train.seed = 7;
+  const Ended found = run(c, 1, "random");
+  const auto alone = single_rank();
+  const TrainedModel source = open_trained_model(folder_.file("random"), *alone);
+  EXPECT_EQ(
+      value(found.validation, "loss"),
+      value_named(evaluate_graphs({store_}, {{data::GraphUse::validation}}, source, {}, 16, *alone),
+                  "loss"));
+}
+
 TEST_F(GraphTasks, RefuseWhatDoesNotFit) {
   const auto refused = [&](const GraphConfig& c, std::initializer_list<std::string> words) {
     expect_error(ExitCode::usage, words, [&] {

@@ -94,7 +94,7 @@ struct GraphSampling {
 // A sample is a graph. Its places are the unit's nodes, or of a graph's label its first. Where it
 // is trained on, Laplacian vectors have signs of their own in each epoch, which are a function of
 // the seed, the epoch and the graph, and so are random numbers; judged are the signs of the store,
-// and the random numbers of epoch 0.
+// and always the same random numbers.
 // Of units with pairs a sample asks which of batch.source.links [B,2 pairs,2] are linked, the class
 // 1: the unit's pairs are, and as many that pairs_apart draws behind them are not. These are drawn
 // anew in each epoch where it is trained on, by the seed, the epoch and the graph; judged are
