@@ -136,7 +136,7 @@ void GraphBuilder::add(ReadGraph&& read) {
   const auto fits = [&](const NumberLists& lists, GraphPart categories, int64_t rows) {
     for (const int64_t told : {std::ssize(lists.ends), std::ssize(read.graph.of(categories).ids)})
       require(told == 0 || told == rows,
-              "{}: {} of {} rows of {} are given in one way; all must have a list, or all none",
+              "{}: {} of {} rows of {} are lists of numbers; all must be, or none ([] is empty)",
               read.graph.name, told, rows, name_of(categories));
   };
   fits(read.node_lists, GraphPart::node_category, read.graph.nodes);
@@ -220,7 +220,10 @@ void GraphBuilder::settle_numbers(GraphPart from, GraphPart to, LabelKind kind) 
   for (ReadGraph& read : read_) {
     std::vector<float> made;
     for (const int32_t id : read.graph.of(from).ids) {
-      require(id >= 0, "{}: a row of {} has no number", read.graph.name, name_of(from));
+      require(id >= 0,
+              "{}: a row of {} has no number, but others have; give it one, or what has none a "
+              "store of its own",
+              read.graph.name, name_of(from));
       made.push_back(static_cast<float>(finite_number(names[id], read.graph.name, name_of(from))));
     }
     read.graph.of(from).ids.clear();
@@ -248,10 +251,13 @@ void GraphBuilder::settle_names(GraphPart part) {
   set_.of(part).names = table.names();
 }
 
+// What says no split, where others do, is of none.
 void GraphBuilder::settle_split(GraphPart part) {
   const auto has = [&](const ReadGraph& read) { return !read.graph.of(part).ids.empty(); };
-  if (std::ranges::any_of(read_, has))
-    set_.of(part).names = {kSplitNames.begin(), kSplitNames.end()};
+  if (std::ranges::none_of(read_, has)) return;
+  set_.of(part).names = {kSplitNames.begin(), kSplitNames.end()};
+  for (ReadGraph& read : read_)
+    if (!has(read)) read.graph.of(part).ids.assign(read.rows(part), split_id(nullptr, ""));
 }
 
 void GraphBuilder::check_filled(GraphPart part) const {

@@ -39,10 +39,11 @@ class Keys {
 // What is known of a link: the last of [from, to, ...]. Several numbers are a list.
 void add_link_value(const Json& link, const GraphFilesConfig& config, const std::string& where,
                     GraphBuilder& into, ReadGraph& read) {
-  if (link.size() == 2) return;
   const GraphPart part =
       config.link_value == LinkValue::label ? GraphPart::link_label : GraphPart::link_category;
-  const Json value = link.size() == 3 ? link[2] : Json(Json::array_t(link.begin() + 2, link.end()));
+  Json value;  // null: nothing is known
+  if (link.size() == 3) value = link[2];
+  if (link.size() > 3) value = Json::array_t(link.begin() + 2, link.end());
   into.add_value(read, part, read.link_lists, value, where);
 }
 
@@ -76,10 +77,6 @@ void add_nodes(const Json& nodes, const GraphFilesConfig& config, const std::str
   left -= read.graph.nodes;
 }
 
-void add_label(const Json& label, const std::string& where, GraphBuilder& into, ReadGraph& read) {
-  if (!label.is_null()) into.add_value(read, GraphPart::label, read.label_lists, label, where);
-}
-
 // Of the nodes of a graph by what files call them.
 using NodeIds = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
 
@@ -109,9 +106,8 @@ NodeFile read_node_lines(const std::string& path, const GraphFilesConfig& config
     const std::string id = id_of(value_at(object, config.id_key, where), where);
     require(made.ids.emplace(id, read.graph.nodes).second, "{}: the node \"{}\" was there already",
             where, excerpt(id));
-    const Json& features = keys.at(object, &GraphFilesConfig::features_key, where);
-    if (!features.is_null())
-      into.add_value(read, GraphPart::node_category, read.node_lists, features, where);
+    into.add_value(read, GraphPart::node_category, read.node_lists,
+                   keys.at(object, &GraphFilesConfig::features_key, where), where);
     const Json& given = keys.at(object, &GraphFilesConfig::label_key, where);
     read.graph.of(GraphPart::node_label)
         .ids.push_back(into.json_id(GraphPart::node_label, given, where));
@@ -169,7 +165,8 @@ void read_jsonl(const std::string& path, const GraphFilesConfig& config, GraphBu
     ReadGraph read{.graph = {.name = where}, .edge_file = lines.name()};
     add_nodes(value_at(object, config.nodes_key, where), config, where, left, into, read);
     add_links(value_at(object, config.links_key, where), config, where, into, read);
-    add_label(keys.at(object, &GraphFilesConfig::label_key, where), where, into, read);
+    into.add_value(read, GraphPart::label, read.label_lists,
+                   keys.at(object, &GraphFilesConfig::label_key, where), where);
     const Json& split = keys.at(object, &GraphFilesConfig::split_key, where);
     if (!split.is_null())
       read.graph.of(GraphPart::split).ids = {GraphBuilder::split_id(split, where)};

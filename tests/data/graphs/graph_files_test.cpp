@@ -79,10 +79,33 @@ TEST(GraphFiles, WhatOnlySomeHaveIsACategoryOrRefused) {
   EXPECT_EQ(set.graphs[0].of(GraphPart::node_category).ids, (Ids{0, 1}));
   const std::string labelled = R"({"nodes":1,"edges":[],"y":1})",
                     bare = R"({"nodes":1,"edges":[]})";
-  expect_lines_refused(labelled + "\n" + bare, {"graphs.jsonl:2", "0 of 1 label rows"});
+  const GraphSet some = graphs_of_lines(labelled + "\n" + bare);
+  EXPECT_EQ(some.of(GraphPart::label).names, (Words{"1", "(none)"}));
+  EXPECT_EQ(some.graphs[1].of(GraphPart::label).ids, (Ids{1}));
+  expect_lines_refused(R"({"nodes":1,"edges":[],"y":[1]})"
+                       "\n" +
+                           bare,
+                       {"graphs.jsonl:2", "0 of 1 label rows"});
+  expect_lines_refused(R"({"nodes":["a"],"edges":[]})"
+                       "\n" +
+                           bare,
+                       {"graphs.jsonl:2", "0 of 1 node_category rows"});
   expect_lines_refused(R"~({"nodes":["(none)"],"edges":[]})~",
                        {"(none) is the name of what has no"});
   expect_lines_refused(R"({"nodes":[1.5,null],"edges":[]})", {"a row of node_category has no"});
+}
+
+// The line of docs/graphs.md, and a graph that says less.
+TEST(GraphFiles, LinksAndSplitsThatOnlySomeHave) {
+  const GraphSet set = graphs_of_lines(
+      R"({"nodes":["C","C","O"],"edges":[[0,1],[1,2,"double"]],"y":-0.3,"split":"train"})"
+      "\n"
+      R"({"nodes":["C","C"],"edges":[[0,1]],"y":1})");
+  EXPECT_EQ(set.of(GraphPart::link_category).names, (Words{"double", "(none)"}));
+  EXPECT_EQ(set.graphs[0].of(GraphPart::link_category).ids, (Ids{1, 1, 0, 0}));
+  EXPECT_EQ(set.graphs[1].of(GraphPart::link_category).ids, (Ids{1, 1}));
+  EXPECT_EQ(set.graphs[1].of(GraphPart::split).ids, (Ids{3}));
+  EXPECT_FALSE(graphs_of_lines(R"({"nodes":2,"edges":[[0,1]]})").of(GraphPart::split).used());
 }
 
 TEST(GraphFiles, LinksGoBothWaysUnlessDirected) {
@@ -162,6 +185,12 @@ TEST(GraphFiles, ANodeALine) {
   const GraphFilesConfig plain = nodes_and_links(scratch, nodes, "5\tb\nb\t7\n");
   expect_error(ExitCode::usage, {"nodes.jsonl", "2 of 3 rows of node_category"},
                [&] { read_graphs(plain); });
+  const std::string some = "{\"id\":1,\"x\":\"C\"}\n{\"id\":2}\n{\"id\":3,\"x\":null}\n";
+  EXPECT_EQ(read_graphs(nodes_and_links(scratch, some, "1\t2\n"))
+                .graphs[0]
+                .of(GraphPart::node_category)
+                .ids,
+            (Ids{0, 1, 1}));
   const GraphSet set = read_graphs(
       nodes_and_links(scratch, nodes.substr(0, nodes.rfind("}")) + R"(,"x":[]})", "5\tb\nb\t7\n"));
   const Graph& graph = set.graphs.at(0);
