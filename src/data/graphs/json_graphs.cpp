@@ -81,7 +81,7 @@ void add_nodes(const Json& nodes, const GraphFilesConfig& config, const std::str
 using NodeIds = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
 
 std::string id_of(const Json& value, const std::string& where) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return trimmed(value.get_ref<const std::string&>());
   require(is_whole<int64_t>(value),
           "{}: the id of a node is {}; a text or a whole number belongs "
           "there",
@@ -139,6 +139,7 @@ void read_link_rows(const std::string& path, const GraphFilesConfig& config, Gra
   if (config.header) table.next_names(row);
   while (table.next(row)) {
     const std::string where = fmt::format("{}:{}", path, row.line);
+    for (std::string& field : row.fields) field = trimmed(field);
     if (width == 0) width = row.fields.size();
     require(row.fields.size() == width && width >= 2,
             "{}: the row has {} columns; two nodes and what is known of their link belong there, "
@@ -190,10 +191,20 @@ void read_nodes(const std::string& path, const std::string& edges, const GraphFi
 void read_links(const std::string& path, const GraphFilesConfig& config, GraphBuilder& into) {
   ReadGraph read{.graph = {.name = path}};
   NameTable nodes;
+  std::vector<std::string> head;  // the texts of the first row
+  bool texts = false;             // whether later rows have some
   read_link_rows(path, config, into, read, [&](const std::string& name, const std::string& where) {
     require(!name.empty(), "{}: the name of a node is empty", where);
+    const bool text = !parsed_number<int64_t>(name);
+    if (text && read.edges.empty()) head.push_back(name);
+    texts = texts || (text && !read.edges.empty());
     return int64_t{nodes.add(name)};
   });
+  if (head.size() == 2 && !texts && read.edges.size() > 1)
+    fail_usage(
+        "{}: the first row has the nodes {}, all others numbers; give graphs.header=true if it has "
+        "the names of columns, or graphs.format=nodes, where nodes have any ids",
+        path, listed(head));
   read.graph.nodes = std::ssize(nodes.names());
   const std::vector<int32_t> moved = nodes.settle();
   for (Edge& edge : read.edges) edge = {moved[edge.from], moved[edge.to], edge.line};

@@ -242,6 +242,23 @@ TEST(GraphFiles, TablesOfLinks) {
                [&] { read_graphs(config); });
 }
 
+TEST(GraphFiles, TablesWithBlanksAndNamesOfColumns) {
+  const Scratch scratch;
+  write_file(scratch.file("a.csv"), "1, 2\n 2,3 \n");
+  GraphFilesConfig config{.inputs = {scratch.file("a.csv")}};
+  EXPECT_EQ(neighbours_of(read_graphs(config).graphs[0]), (NodeRows{{1}, {0, 2}, {1}}));
+  write_file(scratch.file("a.csv"), "from,to\n1,2\n2,3\n");
+  expect_error(ExitCode::usage, {"a.csv: the first row has the nodes from, to", "graphs.header"},
+               [&] { read_graphs(config); });
+  config.header = true;
+  EXPECT_EQ(read_graphs(config).graphs[0].nodes, 3);
+  config.header = false;
+  for (const char* const good : {"a,b\n1,2\na,1\n", "a,1\n1,2\n", "a,b\n"}) {
+    write_file(scratch.file("a.csv"), good);
+    EXPECT_GE(read_graphs(config).graphs[0].nodes, 2);
+  }
+}
+
 TEST(GraphFiles, TheOrderOfLinksIsNothing) {
   const std::string one = R"({"nodes":4,"edges":[[0,1,1],[2,3,2],[1,3,3],[0,2,4]]})";
   const std::string other = R"({"nodes":4,"edges":[[0,2,4],[3,1,3],[0,1,1],[3,2,2]]})";
