@@ -131,6 +131,14 @@ said = [json.loads(line) for line in open("said.jsonl")][-4:]
 assert [one["label"] for one in said] == ["no", "yes", "no", "yes"], said
 assert said[0]["scores"] == said[2]["scores"] and said[1]["scores"] == said[3]["scores"], said
 PY
+# Other sets, by the names of those that were learnt.
+printf '{"nodes":["c","b"],"edges":[]}\n' >new.jsonl
+"$data" graphs --run.quiet --output.path=new.h5 new.jsonl
+expect 2 "new.h5 has 2 of node_category, but sets/checkpoints/" "$skein" predict --checkpoint.path=sets --data.input=new.h5
+grep -qF "make it with graphs.vocabulary" output || { cat output >&2; die "not what to do"; }
+"$data" graphs --run.quiet --graphs.vocabulary=sets.h5 --output.replace --output.path=new.h5 new.jsonl
+expect 0 "1 graphs labelled" "$skein" predict --checkpoint.path=sets --data.input=new.h5 --output.path=said.jsonl
+grep -qF '"label":"yes"' said.jsonl || die "a set with a c is not told"
 expect 2 "one of mean, sum, max, attention was expected" "$skein" pretrain "${sets[@]}" --model.graph_pool=most --run.dir=none
 
 # Nodes of one graph: a path whose halves are two classes.

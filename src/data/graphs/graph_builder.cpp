@@ -10,6 +10,8 @@
 #include "skein/core/strict_json.h"
 #include "skein/text/split/utf8.h"
 
+#include "graph_columns.h"
+
 namespace skein::data {
 namespace {
 
@@ -19,6 +21,11 @@ constexpr GraphPart kAllParts[] = {GraphPart::node_category, GraphPart::node_bag
                                    GraphPart::link_number,   GraphPart::link_label,
                                    GraphPart::label,         GraphPart::split};
 constexpr size_t kMostNames = size_t{1} << 24;
+
+bool is_label(GraphPart part) {
+  return part == GraphPart::node_label || part == GraphPart::link_label || part == GraphPart::label;
+}
+bool is_split(GraphPart part) { return part == GraphPart::node_split || part == GraphPart::split; }
 
 bool fits_float(double value) {
   return std::isfinite(value) && std::abs(value) <= std::numeric_limits<float>::max();
@@ -41,6 +48,10 @@ std::string name_of_json(const nlohmann::json& value, const std::string& where) 
 
 }  // namespace
 
+NameTable::NameTable(std::span<const std::string> known) : known_(!known.empty()) {
+  for (const std::string& name : known) add(name);
+}
+
 int32_t NameTable::add(std::string_view name) {
   const auto found = ids_.find(name);
   if (found != ids_.end()) return found->second;
@@ -57,6 +68,7 @@ std::vector<int32_t> NameTable::settle() {
   const bool numbers = std::ranges::all_of(names_, is_number);
   std::vector<int32_t> order(names_.size());
   std::iota(order.begin(), order.end(), 0);
+  if (known_) return order;
   std::ranges::sort(order, [&](int32_t left, int32_t right) {
     const std::string &a = names_[left], &b = names_[right];
     if ((a == kNoCategory) != (b == kNoCategory)) return b == kNoCategory;
@@ -93,11 +105,23 @@ int64_t whole_number(std::string_view text, const std::string& where, const char
   return *number;
 }
 
+GraphBuilder::GraphBuilder(const GraphFilesConfig& config) : config_(config) {
+  if (config.vocabulary.empty()) return;
+  vocabulary_.emplace(std::make_shared<const Records>(config.vocabulary));
+  for (const GraphPart part : kAllParts)
+    if (!is_split(part))
+      names_[static_cast<size_t>(part)] = NameTable(names_of_column(*vocabulary_, name_of(part)));
+}
+
 int32_t GraphBuilder::id(GraphPart part, std::string_view name, const std::string& where) {
   if (name.empty()) return -1;
   require(name != kNoCategory, "{}: {} is the name of what has no category; give it another one",
           where, kNoCategory);
   require(text::valid_utf8(name), "{}: \"{}\" is not valid UTF-8", where, excerpt(name));
+  require(!names(part).known() || names(part).has(name),
+          "{}: \"{}\" is no {} of graphs.vocabulary={}; give a store of more graphs, which is then "
+          "the vocabulary of those to learn, too, or leave it out",
+          where, excerpt(name), name_of(part), config_.vocabulary);
   return names_[static_cast<size_t>(part)].add(name);
 }
 
@@ -167,18 +191,46 @@ void GraphBuilder::lists_to_bags(NumberLists ReadGraph::*lists, GraphPart bag, b
     if (from.empty() && read.graph.nodes > 0) continue;
     into.starts.push_back(0);
     for (size_t i = 0; i < from.ends.size(); ++i) {
+      const std::string where = fmt::format("{}: node {}", read.graph.name, i);
       for (int64_t at = from.begin(i); at < from.ends[i]; ++at) {
         const double value = from.values[at];
         require(std::trunc(value) == value,
-                "{}: node {} has {} among its categories; whole numbers belong there",
-                read.graph.name, i, value);
+                "{} has {} among its categories; whole numbers belong there", where, value);
         const std::string name = name_of_number(value);
-        into.ids.push_back(id(bag, places ? fmt::format("{}={}", at - from.begin(i), name) : name,
-                              read.graph.name));
+        into.ids.push_back(
+            id(bag, places ? fmt::format("{}={}", at - from.begin(i), name) : name, where));
       }
       into.starts.push_back(narrow<uint32_t>(into.ids.size()));
     }
   }
+}
+
+// Of what is not said, what the vocabulary has; automatic: it has neither.
+FeatureKind GraphBuilder::list_kind(GraphPart bag, GraphPart number) const {
+  const bool texts = config_.layout == GraphLayout::tu || config_.layout == GraphLayout::lists;
+  if (bag == number) return FeatureKind::numbers;
+  if (config_.features != FeatureKind::automatic) return config_.features;
+  if (names(bag).known())
+    return names(bag).names().front().find('=') == std::string::npos ? FeatureKind::bag
+                                                                     : FeatureKind::categories;
+  const bool numbers = vocabulary_ && vocabulary_->column(name_of(number));
+  return texts || numbers ? FeatureKind::numbers : FeatureKind::automatic;
+}
+
+// The same of values that stand alone. In texts graphs.feature_kind is of lists.
+LabelKind GraphBuilder::single_kind(GraphPart from, GraphPart to) const {
+  LabelKind said = from == GraphPart::link_category ? config_.links : config_.labels;
+  if (from == GraphPart::node_category) {
+    const bool lists = config_.layout == GraphLayout::tu || config_.layout == GraphLayout::lists ||
+                       config_.features == FeatureKind::automatic;
+    said = lists                                      ? LabelKind::automatic
+           : config_.features == FeatureKind::numbers ? LabelKind::numbers
+                                                      : LabelKind::classes;
+  }
+  if (said != LabelKind::automatic) return said;
+  if (names(from).known()) return LabelKind::classes;
+  return vocabulary_ && vocabulary_->column(name_of(to)) ? LabelKind::numbers
+                                                         : LabelKind::automatic;
 }
 
 void GraphBuilder::settle_lists(NumberLists ReadGraph::*lists, GraphPart bag, GraphPart number) {
@@ -192,8 +244,11 @@ void GraphBuilder::settle_lists(NumberLists ReadGraph::*lists, GraphPart bag, Gr
     }
   const bool said = std::ranges::any_of(
       read_, [&](const ReadGraph& read) { return !(read.*lists).values.empty(); });
-  if (!said) return;
-  FeatureKind kind = bag == number ? FeatureKind::numbers : config_.features;
+  const bool empty = names(bag).known() && std::ranges::all_of(read_, [&](const ReadGraph& read) {
+                       return std::ssize((read.*lists).ends) == read.rows(bag);
+                     });
+  if (!said && !empty) return;
+  FeatureKind kind = list_kind(bag, number);
   if (kind == FeatureKind::automatic)
     kind = even && width > 0 ? FeatureKind::numbers : FeatureKind::bag;
   if (kind != FeatureKind::numbers)
@@ -202,8 +257,9 @@ void GraphBuilder::settle_lists(NumberLists ReadGraph::*lists, GraphPart bag, Gr
   lists_to_numbers(lists, number, width);
 }
 
-// Categories that are numbers with fractions become a number a row.
-void GraphBuilder::settle_numbers(GraphPart from, GraphPart to, LabelKind kind) {
+// Categories that are numbers, by what is said or by a fraction, become a number a row.
+void GraphBuilder::settle_numbers(GraphPart from, GraphPart to) {
+  const LabelKind kind = single_kind(from, to);
   const std::vector<std::string>& names = names_[static_cast<size_t>(from)].names();
   const auto number = [](const std::string& name) { return parsed_number<double>(name); };
   const bool numbers =
@@ -213,8 +269,10 @@ void GraphBuilder::settle_numbers(GraphPart from, GraphPart to, LabelKind kind) 
                          });
   if (names.empty() || kind == LabelKind::classes || (kind == LabelKind::automatic && !fractions))
     return;
-  require(numbers, "graphs.label_kind=numbers, but {} are not all numbers: {}", name_of(from),
-          listed(names));
+  require(numbers,
+          "{} are to be numbers (graphs.feature_kind, link_kind, label_kind or vocabulary), but "
+          "some are not: {}",
+          name_of(from), excerpt(listed(names)));
   require(!set_.of(to).used(), "{} are numbers beside lists of numbers", name_of(from));
   set_.of(to).width = 1;
   for (ReadGraph& read : read_) {
@@ -232,19 +290,33 @@ void GraphBuilder::settle_numbers(GraphPart from, GraphPart to, LabelKind kind) 
   names_[static_cast<size_t>(from)] = NameTable();
 }
 
-// Ids by the order of names; where some rows have none that is a category of its own.
+// The id of what has no category.
+int32_t GraphBuilder::none_of(GraphPart part) {
+  require(!names(part).known() || is_label(part) || names(part).has(kNoCategory),
+          "some rows have no {}, but in graphs.vocabulary={} all have one; give it", name_of(part),
+          config_.vocabulary);
+  return names_[static_cast<size_t>(part)].add(kNoCategory);
+}
+
+// Ids by the order of names; where some rows have none that is a category of its own. What is known
+// is there in graphs without a row, too, but for labels.
 void GraphBuilder::settle_names(GraphPart part) {
   NameTable& table = names_[static_cast<size_t>(part)];
-  if (table.names().empty()) {
-    for (ReadGraph& read : read_)
-      if (std::ranges::all_of(read.graph.of(part).ids, [](int32_t id) { return id < 0; }))
-        read.graph.of(part).ids.clear();
+  const auto any = [&](const auto& is) {
+    return std::ranges::any_of(read_, [&](const ReadGraph& read) {
+      return std::ranges::any_of(read.graph.of(part).ids, is);
+    });
+  };
+  const bool whole = std::ranges::all_of(read_, [&](const ReadGraph& read) {
+    const GraphValues& values = read.graph.of(part);
+    return part == GraphPart::node_bag ? std::ssize(values.starts) == read.rows(part) + 1
+                                       : std::ssize(values.ids) == read.rows(part);
+  });
+  if (!any([](int32_t id) { return id >= 0; }) && !(table.known() && whole && !is_label(part))) {
+    for (ReadGraph& read : read_) read.graph.of(part).ids.clear();
     return;
   }
-  const bool gaps = std::ranges::any_of(read_, [&](const ReadGraph& read) {
-    return std::ranges::count(read.graph.of(part).ids, -1) > 0;
-  });
-  const int32_t none = gaps ? table.add(kNoCategory) : -1;
+  const int32_t none = any([](int32_t id) { return id < 0; }) ? none_of(part) : -1;
   const std::vector<int32_t> moved = table.settle();
   for (ReadGraph& read : read_)
     for (int32_t& id : read.graph.of(part).ids) id = moved[id < 0 ? none : id];
@@ -284,12 +356,12 @@ GraphSet GraphBuilder::finish() {
   const bool labels = config_.link_value == LinkValue::label;
   const GraphPart links = labels ? GraphPart::link_label : GraphPart::link_number;
   settle_lists(&ReadGraph::link_lists, links, links);
-  settle_numbers(GraphPart::node_category, GraphPart::node_number, LabelKind::automatic);
-  settle_numbers(GraphPart::link_category, GraphPart::link_number, LabelKind::automatic);
+  settle_numbers(GraphPart::node_category, GraphPart::node_number);
+  settle_numbers(GraphPart::link_category, GraphPart::link_number);
   for (const GraphPart part : {GraphPart::node_label, GraphPart::link_label, GraphPart::label})
-    settle_numbers(part, part, config_.labels);
+    settle_numbers(part, part);
   for (const GraphPart part : kAllParts)
-    if (part != GraphPart::split && part != GraphPart::node_split) settle_names(part);
+    if (!is_split(part)) settle_names(part);
   for (const GraphPart part : {GraphPart::node_split, GraphPart::split}) settle_split(part);
   for (const GraphPart part : kAllParts) check_filled(part);
   for (ReadGraph& read : read_) {

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,6 +14,7 @@
 #include "skein/core/strings.h"
 #include "skein/data/graphs/graph.h"
 #include "skein/data/graphs/graph_files.h"
+#include "skein/data/graphs/graph_store.h"
 
 namespace skein::data {
 
@@ -19,18 +22,25 @@ inline constexpr int64_t kMostLineBytes = int64_t{1} << 28;
 // Nodes, links: as many as 31 bits count.
 inline constexpr int64_t kMostNodes = INT32_MAX;
 
-// Names that are numbered as they come, and once all are there by their order.
+// Names that are numbered as they come, and once all are there by their order; or those of another
+// store, which keep their numbers.
 class NameTable {
  public:
+  NameTable() = default;
+  explicit NameTable(std::span<const std::string> known);
+
   int32_t add(std::string_view name);
+  bool has(std::string_view name) const { return ids_.contains(name); }
+  bool known() const { return known_; }
   const std::vector<std::string>& names() const { return names_; }
-  // Orders the names, by their numbers where all are whole ones, else by bytes, kNoCategory behind
-  // all. Returns the new number of each.
+  // Orders names that were not known, by their numbers where all are whole ones, else by bytes,
+  // kNoCategory behind all. Returns the new number of each.
   std::vector<int32_t> settle();
 
  private:
   std::vector<std::string> names_;
   std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids_;
+  bool known_ = false;
 };
 
 struct Edge {
@@ -68,9 +78,11 @@ int64_t whole_number(std::string_view text, const std::string& where, const char
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(const GraphFilesConfig& config) : config_(config) {}
+  // config.layout: not automatic.
+  explicit GraphBuilder(const GraphFilesConfig& config);
 
-  // The id of a category until all are known; -1 for none ("").
+  // The id of a category until all are known; -1 for none (""). A usage error for one that the
+  // vocabulary lacks.
   int32_t id(GraphPart part, std::string_view name, const std::string& where);
   // The category that a JSON value is, or -1 for null. A usage error for lists and objects.
   int32_t json_id(GraphPart part, const nlohmann::json& value, const std::string& where);
@@ -86,15 +98,20 @@ class GraphBuilder {
   GraphSet finish();
 
  private:
+  const NameTable& names(GraphPart part) const { return names_[static_cast<size_t>(part)]; }
+  FeatureKind list_kind(GraphPart bag, GraphPart number) const;
+  LabelKind single_kind(GraphPart from, GraphPart to) const;
   void settle_lists(NumberLists ReadGraph::*lists, GraphPart bag, GraphPart number);
   void lists_to_numbers(NumberLists ReadGraph::*lists, GraphPart number, int64_t width);
   void lists_to_bags(NumberLists ReadGraph::*lists, GraphPart bag, bool places);
-  void settle_numbers(GraphPart from, GraphPart to, LabelKind kind);
+  void settle_numbers(GraphPart from, GraphPart to);
   void settle_names(GraphPart part);
+  int32_t none_of(GraphPart part);
   void settle_split(GraphPart part);
   void check_filled(GraphPart part) const;
 
   const GraphFilesConfig& config_;
+  std::optional<GraphRecords> vocabulary_;
   std::vector<ReadGraph> read_;
   GraphSet set_;
   std::array<NameTable, kGraphParts> names_;

@@ -55,7 +55,14 @@ void bind_kinds(Options& options, GraphFilesConfig& c) {
                       {"categories", FeatureKind::categories}},
                      "what a node's list of numbers is: numbers; a bag of the categories that it "
                      "lists; a category for each place; auto: numbers where all are of one length, "
-                     "else a bag");
+                     "else a bag. A single number: a category, too, with bag; auto: a number where "
+                     "some have a fraction");
+  options.add_choice("graphs.link_kind", c.links,
+                     {{"auto", LabelKind::automatic},
+                      {"numbers", LabelKind::numbers},
+                      {"categories", LabelKind::classes}},
+                     "what a single number beside a link is; auto: a number where some have a "
+                     "fraction");
   options.add_choice("graphs.label_kind", c.labels,
                      {{"auto", LabelKind::automatic},
                       {"class", LabelKind::classes},
@@ -102,6 +109,9 @@ void bind(Options& options, GraphFilesConfig& c) {
   options.add("graphs.split", c.split_key,
               "the key that says what is for training, validation, "
               "test");
+  options.add("graphs.vocabulary", c.vocabulary,
+              "a store of graphs whose categories and classes these are, so that its models read "
+              "them; empty: those that there are");
   bind_kinds(options, c);
   bind_links(options, c);
 }
@@ -116,8 +126,7 @@ GraphSet read_graphs(const GraphFilesConfig& config) {
   const GraphLayout layout = graph_layout(config);
   check(config, layout);
   GraphFilesConfig settled = config;
-  const bool columns = layout == GraphLayout::tu || layout == GraphLayout::lists;
-  if (columns && config.features == FeatureKind::automatic) settled.features = FeatureKind::numbers;
+  settled.layout = layout;
   GraphBuilder builder(settled);
   for (size_t i = 0; i < config.inputs.size(); ++i) read_input(config, layout, i, builder);
   return builder.finish();

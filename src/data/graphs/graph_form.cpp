@@ -167,11 +167,12 @@ void check_form(const GraphRecords& store, const GraphForm& form, const std::str
             "the colours of nodes ({}) of {} stand for other neighbourhoods than those that {} "
             "knows: `skein-data graphs` numbers them in each store; put all graphs into one",
             kColourColumn, store.records().name(), origin);
-    require(own.size == input.size, "{} has {} of {}, but {} reads {}", store.records().name(),
-            own.size, input.column, origin, input.size);
+    constexpr const char* kAdvice = "make it with graphs.vocabulary, the store that is learnt from";
+    require(own.size == input.size, "{} has {} of {}, but {} reads {}; {}", store.records().name(),
+            own.size, input.column, origin, input.size, kAdvice);
     require(own.names_sum == input.names_sum,
-            "the categories of {} have other names in {} than {} knows; make it of the same data",
-            input.column, store.records().name(), origin);
+            "the categories of {} have other names in {} than {} knows; {}", input.column,
+            store.records().name(), origin, kAdvice);
   }
 }
 

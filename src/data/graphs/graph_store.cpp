@@ -149,6 +149,7 @@ GraphCounts write_graph_store(const GraphStoreConfig& config) {
   const auto begun = Clock::now();
   std::vector<std::string> taken = config.files.inputs;
   std::ranges::copy(config.files.edges, std::back_inserter(taken));
+  if (!config.files.vocabulary.empty()) taken.push_back(config.files.vocabulary);
   check_output("output.path", config.output, taken, existing(config.replace));
   check(config.positions);
   GraphSet set = graphs_for(config);

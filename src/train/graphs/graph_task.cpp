@@ -175,8 +175,11 @@ void check_labels(const data::GraphBlend& blend, bool of_nodes,
                   const std::vector<std::string>& classes) {
   for (const data::GraphRecords& part : blend.parts) {
     const std::vector<std::string> own = classes_of(part, of_nodes);
-    require(own == classes, "{} has the classes {}, but data.train has {}; make one of them again",
-            part.records().name(), listed(own), listed(classes));
+    require(
+        own == classes,
+        "{} has the classes {}, but data.train has {}; make it with graphs.vocabulary, the store "
+        "of data.train",
+        part.records().name(), listed(own), listed(classes));
   }
 }
 

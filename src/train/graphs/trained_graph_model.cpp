@@ -88,8 +88,11 @@ data::GraphSamples TrainedGraphModel::samples(const std::vector<std::string>& st
     check_form(part, form, origin_);
     if (choice.unlabelled || head_.pairs) continue;
     const std::vector<std::string> classes = classes_of(part, form.of_nodes);
-    require(classes == head_.labels, "{} has the classes {}, but {} tells {}",
-            part.records().name(), listed(classes), origin_, listed(head_.labels));
+    require(
+        classes == head_.labels,
+        "{} has the classes {}, but {} tells {}; make it with graphs.vocabulary, the store that "
+        "is learnt from",
+        part.records().name(), listed(classes), origin_, listed(head_.labels));
   }
   require(!asks_pairs_ || choice.fold == 0,
           "graph.fold={}, but {} tells links, which are not divided in folds; leave it out",

@@ -167,6 +167,24 @@ TEST(GraphFiles, EmptyGraphs) {
   EXPECT_EQ(bags.graphs[1].of(GraphPart::node_bag).starts, (std::vector<uint32_t>{0}));
 }
 
+TEST(GraphFiles, SingleNumbersAreWhatIsSaid) {
+  const std::string line = R"({"nodes":[1,2],"edges":[[0,1,3]]})";
+  GraphFilesConfig config;
+  config.features = FeatureKind::numbers;
+  config.links = LabelKind::numbers;
+  const GraphSet numbers = graphs_of_lines(line, config);
+  EXPECT_EQ(numbers.graphs[0].of(GraphPart::node_number).numbers, (Floats{1, 2}));
+  EXPECT_EQ(numbers.graphs[0].of(GraphPart::link_number).numbers, (Floats{3, 3}));
+  config.features = FeatureKind::categories;
+  config.links = LabelKind::classes;
+  const GraphSet categories = graphs_of_lines(R"({"nodes":[1.5,2],"edges":[[0,1,0.5]]})", config);
+  EXPECT_EQ(categories.of(GraphPart::node_category).names, (Words{"1.5", "2"}));
+  EXPECT_EQ(categories.of(GraphPart::link_category).names, (Words{"0.5"}));
+  config.features = FeatureKind::numbers;
+  expect_lines_refused(R"({"nodes":["C"],"edges":[]})",
+                       {"node_category are to be numbers", "graphs.feature_kind", "C"}, config);
+}
+
 // A node a line, with a table of links.
 GraphFilesConfig nodes_and_links(const Scratch& scratch, const std::string& nodes,
                                  const std::string& links) {

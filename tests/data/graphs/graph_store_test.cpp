@@ -52,8 +52,9 @@ void expect_refused(const GraphStoreConfig& config, std::initializer_list<std::s
 TEST(GraphStore, HoldsWhatWasRead) {
   const Scratch scratch;
   GraphStoreConfig config = two_graphs(scratch);
-  expect_refused(config, {"set.jsonl:2", "0 of 1 split rows"});
+  EXPECT_EQ(made_store(config).categories(GraphPart::split, 1), (Ids{3}));
   config.files.split_key = "";
+  config.replace = true;
   config.positions = {.laplacian = 2, .walks = 2, .colours = 1, .distances = true};
   const GraphRecords graphs = made_store(config);
   ASSERT_EQ(graphs.count(), 2);
@@ -69,6 +70,69 @@ TEST(GraphStore, HoldsWhatWasRead) {
   EXPECT_EQ(numbers<uint8_t>(graphs, kDistanceColumn, 0), (std::vector<uint8_t>{0, 1, 1, 0}));
   EXPECT_EQ(numbers<float>(graphs, kLaplacianColumn, 1).size(), 6u);
   EXPECT_FALSE(graphs.column("split"));
+}
+
+// What `lines` make by the categories and classes of the store `known`.
+GraphStoreConfig by_vocabulary(const Scratch& scratch, const std::string& lines,
+                               const std::string& known) {
+  write_file(scratch.file("more.jsonl"), lines);
+  GraphStoreConfig made;
+  made.files.inputs = {scratch.file("more.jsonl")};
+  made.files.vocabulary = known;
+  made.output = scratch.file("more.h5");
+  made.replace = true;
+  return made;
+}
+
+TEST(GraphStore, TakesTheNamesOfAnother) {
+  const Scratch scratch;
+  write_file(scratch.file("all.jsonl"), R"({"nodes":["C","N","O"],"edges":[[0,1,1],[1,2]],"y":"a"})"
+                                        "\n"
+                                        R"({"nodes":["C"],"edges":[],"y":"b"})");
+  GraphStoreConfig all;
+  all.files.inputs = {scratch.file("all.jsonl")};
+  all.output = scratch.file("all.h5");
+  write_graph_store(all);
+  const auto made = [&](const std::string& lines) {
+    return made_store(by_vocabulary(scratch, lines, all.output));
+  };
+  const GraphRecords some = made(R"({"nodes":["O","N"],"edges":[[0,1]],"y":"b"})");
+  EXPECT_EQ(some.categories(GraphPart::node_category, 0), (Ids{2, 1}));
+  EXPECT_EQ(some.categories(GraphPart::link_category, 0), (Ids{1, 1}));
+  EXPECT_EQ(some.categories(GraphPart::label, 0), (Ids{1}));
+  const GraphRecords bare = made(R"({"nodes":["O"],"edges":[]})");
+  EXPECT_EQ(bare.records().categories(bare.records().column("link_category"), 0), (Ids{}));
+  EXPECT_FALSE(bare.column("label"));
+  const GraphRecords mixed = made(R"({"nodes":["O"],"edges":[],"y":"b"})"
+                                  "\n"
+                                  R"({"nodes":["N"],"edges":[]})");
+  EXPECT_EQ(mixed.categories(GraphPart::label, 1), (Ids{2}));
+  std::filesystem::remove(scratch.file("more.h5"));
+  expect_refused(by_vocabulary(scratch, R"({"nodes":["S"],"edges":[]})", all.output),
+                 {"more.jsonl:1: \"S\" is no node_category of graphs.vocabulary=", "all.h5"});
+  expect_refused(by_vocabulary(scratch, R"({"nodes":["C",null],"edges":[]})", all.output),
+                 {"some rows have no node_category"});
+  expect_refused(by_vocabulary(scratch, R"({"nodes":["C"],"edges":[]})", scratch.file("all.jsonl")),
+                 {"all.jsonl"});
+}
+
+// Lists of one length are numbers by themselves, and whole numbers categories.
+TEST(GraphStore, TakesTheKindsOfAnother) {
+  const Scratch scratch;
+  GraphStoreConfig config = two_graphs(scratch);
+  config.files.labels = LabelKind::numbers;
+  write_graph_store(config);
+  const GraphRecords found = made_store(
+      by_vocabulary(scratch, R"({"nodes":[[7],[2]],"edges":[[0,1,3]],"y":4})", config.output));
+  EXPECT_EQ(found.records().categories(found.records().column("node_bag"), 0), (Ids{2, 1}));
+  EXPECT_EQ(numbers<float>(found, "link_number", 0), (std::vector<float>{3, 3}));
+  EXPECT_EQ(numbers<float>(found, "label", 0), (std::vector<float>{4}));
+  config.files.features = FeatureKind::categories;
+  config.replace = true;
+  write_graph_store(config);
+  const GraphRecords places =
+      made_store(by_vocabulary(scratch, R"({"nodes":[[1]],"edges":[]})", config.output));
+  EXPECT_EQ(places.records().categories(places.records().column("node_bag"), 0), (Ids{0}));
 }
 
 TEST(GraphStore, DoesNotDependOnThreads) {

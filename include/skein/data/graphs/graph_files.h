@@ -32,8 +32,8 @@
 namespace skein::data {
 
 enum class GraphLayout { automatic, tu, lists, jsonl, nodes, links };
-// What a list of a node's or a link's numbers is. automatic: numbers in texts, and in JSONL
-// where all are of one length, else a bag.
+// What a node's numbers are. automatic: lists are numbers in texts, and in JSONL where all are of
+// one length, else a bag; single ones as LabelKind has it, which are categories with bag, too.
 enum class FeatureKind {
   automatic,
   bag,         // of the categories that it lists, in any order
@@ -54,12 +54,16 @@ struct GraphFilesConfig {
   std::string id_key = "id", features_key = "x", nodes_key = "nodes", links_key = "edges",
               label_key = "y", split_key = "split";
   FeatureKind features = FeatureKind::automatic;
+  LabelKind links = LabelKind::automatic;  // single values beside links
   LabelKind labels = LabelKind::automatic;
   LinkValue link_value = LinkValue::features;
   bool directed = false;  // a link (a, b) has b gather from a, and not a from b
   SelfLoops self_loops = SelfLoops::keep;
   Duplicates duplicates = Duplicates::refuse;
   bool header = false;  // tables of links begin with a row of names
+  // A store whose categories and classes these are, in its order, and whose features say what those
+  // that are `automatic` are; "": as the inputs have them.
+  std::string vocabulary{};
 
   bool operator==(const GraphFilesConfig&) const = default;
 };
@@ -70,7 +74,8 @@ void bind(Options& options, GraphFilesConfig& config);
 // ways is one link each way. Usage errors name file and line: for links to nodes that are not
 // there, counts that are negative or contradict what follows, numbers that are not finite or do not
 // fit f32, rows of other lengths, links that are listed twice or whose two ways differ, a part that
-// only some graphs have, and inputs without a graph.
+// only some graphs have, categories and classes that the vocabulary lacks, and inputs without a
+// graph.
 GraphSet read_graphs(const GraphFilesConfig& config);
 
 }  // namespace skein::data
