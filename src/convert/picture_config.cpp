@@ -55,10 +55,12 @@ std::vector<std::string> picture_labels(const ForeignConfig& config, int64_t lab
   std::map<std::string, int64_t> times;
   for (const std::string& name : made) ++times[name];
   for (int64_t i = 0; i < labels; ++i) {
-    if (!named)
+    if (!named) {
       made[i] = fmt::format("LABEL_{}", i);
-    else if (times[made[i]] > 1)
-      made[i] += fmt::format(" ({})", i);
+    } else if (times[made[i]] > 1) {
+      while (times.contains(made[i])) made[i] += fmt::format(" ({})", i);
+      ++times[made[i]];
+    }
   }
   return made;
 }

@@ -120,6 +120,9 @@ TEST(Pictures, OfClassesWithOneNameAreToldApart) {
   test::export_folder(scratch.file("a"), scratch.file("back"));
   EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/config.json"),
             test::bytes_of_file(folder + "/config.json"));
+  edit_config(folder, [](Json& json) { json["id2label"]["1"] = "crane (0)"; });
+  EXPECT_EQ(head_of(folder, scratch, "c").labels,
+            (std::vector<std::string>{"crane (0) (0)", "crane (0)", "crane (2)"}));
   edit_config(folder, [](Json& json) { json["id2label"].erase("1"); });
   edit_config(folder, [](Json& json) { json["id2label"]["x"] = "cat"; });
   EXPECT_EQ(head_of(folder, scratch, "b").labels,
