@@ -156,7 +156,8 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
   return done;
 }
 
-int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
+int64_t embed_pictures(const Options& options, const EmbedConfig& c,
+                       const train::TrainedModel& source, Group& world) {
   const data::PictureForm form = source.model.architecture->picture_form(source.model);
   require(c.pool == Pool::mean || (c.pool == Pool::first && form.class_token),
           "embed.pool must be mean{} for {}, which reads pictures",
@@ -167,7 +168,8 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world, pooled(c, form.class_token ? 1 : 0));
   const OwnFile file = begin_file(c, width, "picture", world);
-  train::PictureInput input(c.input, c.fitting, model.form());
+  train::PictureInput input(c.input, c.fitting, settled(options, c.fitting, model.head().fitting),
+                            model.form());
   const int64_t done = each_part(
       input, "pictures", world,
       [&](const std::vector<train::NamedPicture>& pictures) {
@@ -225,9 +227,10 @@ void refuse_others(const Options& options, const train::TrainedModel& source) {
       fmt::format("is for graphs, but the model reads {}; leave it out", name_of(reads)));
 }
 
-int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
+int64_t embed(const Options& options, const EmbedConfig& c, const train::TrainedModel& source,
+              Group& world) {
   const Architecture& kind = *source.model.architecture;
-  if (kind.reads() == Reads::pictures) return embed_pictures(c, source, world);
+  if (kind.reads() == Reads::pictures) return embed_pictures(options, c, source, world);
   return kind.reads() == Reads::graphs ? embed_graphs(c, source, world)
                                        : embed_texts(c, source, world);
 }
@@ -248,7 +251,7 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   world = begin_world();
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
   refuse_others(options, source);
-  const int64_t done = embed(config, source, *world);
+  const int64_t done = embed(options, config, source, *world);
   log::info("{} vectors of {} numbers from {}", done,
             source.model.architecture->features(source.model), source.info.path);
   return 0;

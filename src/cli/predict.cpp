@@ -194,7 +194,8 @@ Done label_pictures(Options& options, const PredictConfig& c, const train::Train
   require(!model.head().labels.empty(),
           "{} says hidden patches of pictures and no classes; teach it some with skein finetune",
           source.info.path);
-  train::PictureInput input(c.input, c.fitting, model.form());
+  train::PictureInput input(c.input, c.fitting, settled(options, c.fitting, model.head().fitting),
+                            model.form());
   return {predict_pictures(model, input, check_of(c, source, world), result, world), "pictures"};
 }
 

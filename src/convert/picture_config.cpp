@@ -1,7 +1,9 @@
 #include "picture_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/log.h"
@@ -65,6 +67,89 @@ std::vector<std::string> picture_labels(const ForeignConfig& config, int64_t lab
   return made;
 }
 
+namespace {
+
+// As Pillow counts them.
+const std::map<int64_t, data::Resampling>& filters() {
+  static const std::map<int64_t, data::Resampling> all{
+      {2, data::Resampling::bilinear}, {3, data::Resampling::bicubic}, {4, data::Resampling::area}};
+  return all;
+}
+
+struct WantedSides {
+  int64_t height = 0, width = 0;
+  bool shorter = false;  // the shorter one alone, with the other by the picture's form
+};
+
+// Of "size" or "crop_size", if they are said in a way that is known here.
+std::optional<WantedSides> sides_in(const ForeignConfig& config, const std::string& key) {
+  if (!config.has(key)) return {};
+  if (!config.at(key).is_object()) {
+    const std::string type =
+        config.text("image_processor_type", config.text("feature_extractor_type", ""));
+    const int64_t side = config.integer(key);
+    return WantedSides{side, side,
+                       key == "size" && (type.starts_with("CLIP") || type.starts_with("Bit"))};
+  }
+  const ForeignConfig sides = config.object(key);
+  if (sides.has("height") && sides.has("width"))
+    return WantedSides{sides.integer("height"), sides.integer("width")};
+  if (!sides.has("shortest_edge") || sides.has("longest_edge")) return {};
+  return WantedSides{sides.integer("shortest_edge"), sides.integer("shortest_edge"), true};
+}
+
+// Of `size` the middle of `crop` is cut out, each as much larger or smaller as makes that the
+// form's.
+std::optional<data::Fitting> middle_in(const WantedSides& size, const WantedSides& crop,
+                                       const data::PictureForm& form, data::Fitting how) {
+  const bool square = crop.height == crop.width;
+  if (crop.shorter || crop.height < 1 || crop.width < 1 || size.height < crop.height ||
+      size.width < crop.width || (size.shorter && !square))
+    return {};
+  if (size.height == crop.height && size.width == crop.width) return how;
+  how.height = (size.height * form.height + crop.height / 2) / crop.height;
+  how.width = (size.width * form.width + crop.width / 2) / crop.width;
+  if (how.width > data::kMostFittedPixels / how.height) return {};
+  return how;
+}
+
+// How files of pictures come to the form; nothing where that is no way of ours.
+std::optional<data::Fitting> fitting_in(const ForeignConfig& config,
+                                        const data::PictureForm& form) {
+  const bool crops = config.truth("do_center_crop", false);
+  if (!config.truth("do_resize", true))
+    return crops ? std::nullopt : std::optional(data::Fitting{data::Fit::none});
+  const auto filter = filters().find(config.integer("resample", 2));
+  if (filter == filters().end() || config.has("crop_pct")) return {};
+  const auto size =
+      config.has("size") ? sides_in(config, "size") : WantedSides{form.height, form.width};
+  if (!size) return {};
+  const data::Fitting how{size->shorter ? data::Fit::cut : data::Fit::stretch, filter->second};
+  if (!crops) return size->shorter ? std::nullopt : std::optional(how);
+  const auto crop = sides_in(config, "crop_size");
+  return crop ? middle_in(*size, *crop, form, how) : std::nullopt;
+}
+
+void read_fitting(const ForeignConfig& config, const data::PictureForm& form,
+                  train::LabelHead& head) {
+  const auto found = fitting_in(config, form);
+  if (!found) {
+    log::warn(
+        "{} brings pictures to their size in a way that is not known here: skein predict and skein "
+        "embed resize the middle of them (images.fit=cut, images.resampling=bilinear); give what "
+        "comes nearer",
+        config.origin());
+    return;
+  }
+  head.fitting = *found;
+  log::info(
+      "files of pictures come to {} x {} pixels as {} says, by {}; make stores for the model so, "
+      "too",
+      form.height, form.width, config.origin(), told(head.fitting));
+}
+
+}  // namespace
+
 train::TaskNotes picture_notes(const ForeignConfig& config, const ModelConfig& model,
                                const std::string& preprocessor) {
   if (preprocessor.empty()) {
@@ -78,8 +163,10 @@ train::TaskNotes picture_notes(const ForeignConfig& config, const ModelConfig& m
   head.metric = metric_of(head.kind, train::LabelMetric::automatic);
   head.length = model.context;
   head.labels = picture_labels(config, model.labels);
-  read_units(ForeignConfig(preprocessor, "the preprocessor_config.json beside " + config.origin()),
-             model.architecture->picture_form(model).channels, head);
+  const ForeignConfig said(preprocessor, "the preprocessor_config.json beside " + config.origin());
+  const data::PictureForm form = model.architecture->picture_form(model);
+  read_units(said, form.channels, head);
+  read_fitting(said, form, head);
   return to_notes(head, 0);
 }
 
@@ -93,21 +180,57 @@ bool is_resized(const data::PictureForm& form, const std::string& config) {
   return had.height != form.height || had.width != form.width;
 }
 
+// What brings pictures to the form as is done here; where transformers has no such way it stretches
+// them.
+ForeignJson keys_of(const data::Fitting& how, const data::PictureForm& form) {
+  const auto sides = [](int64_t height, int64_t width) {
+    return ForeignJson{{"height", height}, {"width", width}};
+  };
+  const bool cuts = how.fit == data::Fit::cut && form.height == form.width;
+  if (!cuts && (how.fit == data::Fit::cut || how.fit == data::Fit::pad))
+    log::warn(
+        "transformers has no way to {} x {} pixels by {}: preprocessor_config.json says that "
+        "pictures are stretched",
+        form.height, form.width, told(how));
+  const auto filter = std::ranges::find(filters(), how.resampling,
+                                        &std::pair<const int64_t, data::Resampling>::second);
+  const bool middle = how.height > 0;
+  ForeignJson made{
+      {"do_resize", how.fit != data::Fit::none},
+      {"image_processor_type", cuts     ? "CLIPImageProcessor"
+                               : middle ? "DeiTImageProcessor"
+                                        : "ViTImageProcessor"},
+      {"resample", filter->first},
+      {"size", middle ? sides(how.height, how.width) : sides(form.height, form.width)}};
+  if (!cuts && !middle) return made;
+  if (cuts) made["size"] = {{"shortest_edge", middle ? how.height : form.height}};
+  if (cuts) made["do_convert_rgb"] = false;
+  made["do_center_crop"] = true;
+  made["crop_size"] = sides(form.height, form.width);
+  return made;
+}
+
+// Whether preprocessor_config.json says something else of that.
+bool fits_otherwise(const std::string& before, const train::LabelHead& head,
+                    const data::PictureForm& form) {
+  const ForeignConfig config(before, "the preprocessor_config.json of the import");
+  return fitting_in(config, form).value_or(head.fitting) != head.fitting;
+}
+
 }  // namespace
 
 std::string preprocessor_config(const ModelConfig& model, const train::LabelHead& head,
                                 const std::string& before, const std::string& config) {
   const data::PictureForm form = model.architecture->picture_form(model);
-  const ForeignJson units{{"do_normalize", true},
-                          {"do_rescale", true},
-                          {"do_resize", true},
-                          {"image_mean", head.picture_mean},
-                          {"image_processor_type", "ViTImageProcessor"},
-                          {"image_std", head.picture_deviation},
-                          {"resample", 2},
-                          {"rescale_factor", kOf255},
-                          {"size", {{"height", form.height}, {"width", form.width}}}};
-  if (before.empty()) return units.dump(2) + "\n";
+  ForeignJson units{{"do_normalize", true},
+                    {"do_rescale", true},
+                    {"image_mean", head.picture_mean},
+                    {"image_std", head.picture_deviation},
+                    {"rescale_factor", kOf255}};
+  if (before.empty()) {
+    units.update(keys_of(head.fitting, form));
+    return units.dump(2) + "\n";
+  }
   auto had = parse_strictly<ForeignJson>(before, "the preprocessor_config.json of the import",
                                          kMostConfigDepth);
   require(had.is_object(), "the preprocessor_config.json of the import is no JSON object");
@@ -119,9 +242,10 @@ std::string preprocessor_config(const ModelConfig& model, const train::LabelHead
     had[key] = units[key];
     changed = true;
   }
-  for (const char* key : {"size", "crop_size"}) {
-    if (!had.contains(key) || !is_resized(form, config)) continue;
-    had[key] = units["size"];
+  if (is_resized(form, config) || fits_otherwise(before, head, form)) {
+    if (had.contains("do_center_crop")) had["do_center_crop"] = false;
+    had.erase("feature_extractor_type");
+    had.update(keys_of(head.fitting, form));
     changed = true;
   }
   return changed ? had.dump(2) + "\n" : before;

@@ -111,6 +111,27 @@ expect 0 "30 vectors of 32 numbers" "$bin/skein" embed --checkpoint.path=run --d
 expect 0 '{"picture":"set/ring/03.pgm","embedding":' "$bin/skein" embed --checkpoint.path=run --data.input=set/ring/03.pgm --embed.pool=first
 expect 2 "embed.pool must be mean or first" "$bin/skein" embed --checkpoint.path=run --data.input=set --embed.pool=last
 
+# What another program's folder says of sizes is done, unless options say otherwise; what is done here is said there.
+"$bin/skein-convert" run folder >/dev/null 2>&1
+python3 - <<'PY'
+import json, pathlib
+path = pathlib.Path("folder/preprocessor_config.json")
+said = json.loads(path.read_text())
+assert said["size"] == {"shortest_edge": 12} and said["crop_size"] == {"height": 12, "width": 12}, said
+path.write_text(json.dumps(said | {"size": {"height": 12, "width": 12}, "do_center_crop": False, "resample": 3}))
+pathlib.Path("wide.pgm").write_bytes(b"P5\n24 12\n255\n" + bytes(9 * x for y in range(12) for x in range(24)))
+PY
+expect 0 "by images.fit=stretch and images.resampling=bicubic" "$bin/skein-convert" folder import
+wide() { "$bin/skein" predict --checkpoint.path="$1" --data.input=wide.pgm --output.path="$2" "${@:3}" >/dev/null 2>&1; }
+wide run cut.jsonl && wide import cut-too.jsonl --images.fit=cut --images.resampling=bilinear
+wide import stretched.jsonl && wide run stretched-too.jsonl --images.fit=stretch --images.resampling=bicubic
+cmp cut.jsonl cut-too.jsonl && cmp stretched.jsonl stretched-too.jsonl || die "options and notes fit pictures otherwise"
+! cmp -s cut.jsonl stretched.jsonl || die "preprocessor_config.json has no effect"
+expect 0 "import/step-00000000.g000001 reads files of pictures by images.fit=stretch and images.resampling=bicubic" "$bin/skein" finetune \
+  --checkpoint.load=import --data.train=folders.h5 --train.steps=1 --train.global_batch=10 --run.dir=further
+wide further further.jsonl && wide further further-too.jsonl --images.fit=stretch --images.resampling=bicubic
+cmp further.jsonl further-too.jsonl || die "the fine-tuned model has forgotten how pictures are fitted"
+
 # Tuned: the head stays for the same classes, and begins anew for others.
 expect 0 "done:" "$bin/skein" finetune --checkpoint.load=run --data.train=folders.h5 --data.validation=folders.h5 \
   --task.epochs=2 --train.global_batch=10 --augment.pad=1 --run.dir=tuned

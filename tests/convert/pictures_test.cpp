@@ -150,6 +150,53 @@ TEST(Pictures, GoBackWithTheirUnits) {
                      [&] { preprocessor_config(model, *head, "[1]"); });
 }
 
+TEST(Pictures, ComeToTheirSizeAsTheFolderSays) {
+  using data::Fit, data::Fitting, data::Resampling;
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "vit");  // of 8 x 12 pixels
+  int times = 0;
+  const auto found = [&](const Json& patch) {
+    edit_units(folder, [&](Json& json) { json.merge_patch(patch); });
+    return head_of(folder, scratch, std::to_string(times++)).fitting;
+  };
+  EXPECT_EQ(found(Json::object()), (Fitting{Fit::stretch, Resampling::bilinear}));
+  EXPECT_EQ(found({{"resample", 3}}), (Fitting{Fit::stretch, Resampling::bicubic}));
+  EXPECT_EQ(found({{"do_center_crop", true},
+                   {"size", {{"height", 10}, {"width", 18}}},
+                   {"crop_size", {{"height", 8}, {"width", 12}}}}),
+            (Fitting{Fit::stretch, Resampling::bicubic, 10, 18}));
+  const Json shorter{{"height", nullptr}, {"width", nullptr}, {"shortest_edge", 8}};
+  EXPECT_EQ(found({{"size", shorter}}), Fitting{});  // not known: no square
+  EXPECT_EQ(found({{"crop_size", 8}}), (Fitting{Fit::cut, Resampling::bicubic}));
+  EXPECT_EQ(found({{"size", 16}}), (Fitting{Fit::stretch, Resampling::bicubic, 16, 24}));
+  EXPECT_EQ(found({{"resample", 1}}), Fitting{});  // Lanczos
+  EXPECT_EQ(found({{"do_resize", false}, {"do_center_crop", false}}), Fitting{Fit::none});
+}
+
+TEST(Pictures, GoBackWithWhatBringsThemToTheirSize) {
+  using data::Fit, data::Resampling;
+  const Scratch scratch;
+  const std::string path = test::import_folder(test::golden("vit"), scratch.file("run"));
+  ModelConfig model = test::model_of(path);
+  train::LabelHead head = *train::label_head(test::state_of(path).notes, path);
+  const std::string before = test::bytes_of_file(test::golden("vit") + "/" + kUnits);
+  const auto written = [&](const data::Fitting& how, const std::string& had) {
+    head.fitting = how;
+    return Json::parse(preprocessor_config(model, head, had));
+  };
+  const Json large = written({Fit::stretch, Resampling::bicubic, 10, 18}, "");
+  EXPECT_EQ(large["size"], (Json{{"height", 10}, {"width", 18}}));
+  EXPECT_EQ(large["crop_size"], (Json{{"height", 8}, {"width", 12}}));
+  EXPECT_EQ(large["resample"], 3);
+  EXPECT_EQ(written({Fit::none}, before)["do_resize"], false);
+  // What was cut at the import is what a run that begins with it cuts no more.
+  EXPECT_EQ(written({Fit::stretch, Resampling::bilinear}, large.dump())["do_center_crop"], false);
+  picture_options(model).image_width = 8;
+  const Json cut = written({}, before);
+  EXPECT_EQ(cut["size"], (Json{{"shortest_edge", 8}}));
+  EXPECT_EQ(cut["do_center_crop"], true);
+}
+
 TEST(Pictures, HaveNoTokenizer) {
   const Scratch scratch;
   ConvertConfig config;

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBatchImages = 64, kBatchFiles = 8, kBatchValues = size_t{1} << 20;
-constexpr int64_t kMostSide = 65536, kMostStoredPixels = int64_t{1} << 26;
+constexpr int64_t kMostSide = 65536;
 
 int64_t side_of(std::string_view text, const std::string& whole) {
   int64_t value = 0;
@@ -60,7 +60,7 @@ MadeImage made_of(const StoredImage& stored, const ImageStoreConfig& config) {
     if (config.channels > 0) made.image = with_channels(std::move(made.image), config.channels);
     if (config.height > 0)
       made.image = with_origin(stored.name, [&] {
-        return fitted(made.image, config.height, config.width, config.fit, config.resampling);
+        return fitted(made.image, config.height, config.width, {config.fit, config.resampling});
       });
   });
   return made;
@@ -138,14 +138,10 @@ class ImageWriter {
 }  // namespace
 
 void bind_fitting(Options& options, Fit& fit, Resampling& resampling, std::string& background) {
-  options.add_choice(
-      "images.fit", fit, {{"cut", Fit::cut}, {"pad", Fit::pad}, {"stretch", Fit::stretch}},
-      "how pictures come to the size that is wanted: the middle of them, all of them "
-      "on black, or all of them out of shape");
-  options.add_choice("images.resampling", resampling,
-                     {{"area", Resampling::area},
-                      {"bilinear", Resampling::bilinear},
-                      {"bicubic", Resampling::bicubic}},
+  options.add_choice("images.fit", fit, fits(),
+                     "how pictures come to the size that is wanted: the middle of them, all of "
+                     "them on black, all of them out of shape, or not: they have it");
+  options.add_choice("images.resampling", resampling, resamplings(),
                      "what a new pixel is a mean of");
   options.add("images.background", background,
               "colour behind transparent pixels, such as ffffff; empty: they are an error");
@@ -179,8 +175,8 @@ ImageStoreConfig settled(const ImageStoreOptions& given) {
   const size_t cross = size.find('x');
   made.height = side_of(size.substr(0, cross), given.size);
   made.width = cross == size.npos ? made.height : side_of(size.substr(cross + 1), given.size);
-  require(made.width <= kMostStoredPixels / made.height, "images.size={} is more than {} pixels",
-          given.size, kMostStoredPixels);
+  require(made.width <= kMostFittedPixels / made.height, "images.size={} is more than {} pixels",
+          given.size, kMostFittedPixels);
   return made;
 }
 

@@ -126,16 +126,41 @@ Image resized(const Image& image, const Region& region, int64_t height, int64_t 
   return as_high ? wide : with_height(wide, down);
 }
 
-Image fitted(const Image& image, int64_t height, int64_t width, Fit fit, Resampling how) {
-  if (fit == Fit::stretch) {
-    require(
-        image.height <= kMostBetween / width,
-        "a picture of {} x {} pixels cannot be stretched to {} x {}: {} rows of {} are too many",
-        image.height, image.width, height, width, image.height, width);
-    return resized(image, whole_region(image), height, width, how);
-  }
-  if (fit == Fit::cut)
-    return resized(image, middle_region(image, height, width), height, width, how);
+const std::vector<std::pair<std::string, Fit>>& fits() {
+  static const std::vector<std::pair<std::string, Fit>> all{
+      {"cut", Fit::cut}, {"pad", Fit::pad}, {"stretch", Fit::stretch}, {"none", Fit::none}};
+  return all;
+}
+
+const std::vector<std::pair<std::string, Resampling>>& resamplings() {
+  static const std::vector<std::pair<std::string, Resampling>> all{
+      {"area", Resampling::area},
+      {"bilinear", Resampling::bilinear},
+      {"bicubic", Resampling::bicubic}};
+  return all;
+}
+
+namespace {
+
+template <class Value>
+std::string name_in(const std::vector<std::pair<std::string, Value>>& names, Value value) {
+  return std::ranges::find(names, value, &std::pair<std::string, Value>::second)->first;
+}
+
+}  // namespace
+
+std::string told(const Fitting& how) {
+  const std::string middle =
+      how.height == 0
+          ? ""
+          : fmt::format(" to {} x {} pixels, of which they are the middle", how.height, how.width);
+  return fmt::format("images.fit={} and images.resampling={}{}", name_in(fits(), how.fit),
+                     name_in(resamplings(), how.resampling), middle);
+}
+
+namespace {
+
+Image laid_on_black(const Image& image, int64_t height, int64_t width, Resampling how) {
   const double scale = std::min(static_cast<double>(height) / static_cast<double>(image.height),
                                 static_cast<double>(width) / static_cast<double>(image.width));
   const auto side = [scale](int64_t old, int64_t most) {
@@ -150,6 +175,40 @@ Image fitted(const Image& image, int64_t height, int64_t width, Fit fit, Resampl
       std::copy_n(inner.values.data() + (channel * inner.height + y) * inner.width, inner.width,
                   made.values.data() + (channel * height + top + y) * width + left);
   return made;
+}
+
+Image middle_of(const Image& image, int64_t height, int64_t width) {
+  SKEIN_CHECK(image.height >= height && image.width >= width);
+  const auto top = static_cast<double>((image.height - height) / 2),
+             left = static_cast<double>((image.width - width) / 2);
+  return resized(image,
+                 {left, top, left + static_cast<double>(width), top + static_cast<double>(height)},
+                 height, width, Resampling::area);
+}
+
+}  // namespace
+
+Image fitted(const Image& image, int64_t height, int64_t width, const Fitting& how) {
+  if (how.height > 0)
+    return middle_of(fitted(image, how.height, how.width, {how.fit, how.resampling}), height,
+                     width);
+  if (how.fit == Fit::none) {
+    require(image.height == height && image.width == width,
+            "the picture has {} x {} pixels (height, width), but {} x {} are read and "
+            "images.fit=none resizes nothing; give another",
+            image.height, image.width, height, width);
+    return image;
+  }
+  if (how.fit == Fit::stretch) {
+    require(
+        image.height <= kMostBetween / width,
+        "a picture of {} x {} pixels cannot be stretched to {} x {}: {} rows of {} are too many",
+        image.height, image.width, height, width, image.height, width);
+    return resized(image, whole_region(image), height, width, how.resampling);
+  }
+  return how.fit == Fit::pad
+             ? laid_on_black(image, height, width, how.resampling)
+             : resized(image, middle_region(image, height, width), height, width, how.resampling);
 }
 
 }  // namespace skein::data

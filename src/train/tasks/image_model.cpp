@@ -34,6 +34,11 @@ data::PictureForm form_in(const TrainedModel& source, const LabelHead& head) {
           "channels and {} outputs",
           source.info.path, head.picture_mean.size(), head.picture_deviation.size(), head.outputs(),
           form.channels, source.model.labels);
+  const data::Fitting& how = head.fitting;
+  require(how.height == 0 || (how.height >= form.height && how.width >= form.width &&
+                              how.width <= data::kMostFittedPixels / how.height),
+          "the notes of {} are damaged: they cut pictures of {} x {} pixels out of {} x {}",
+          source.info.path, form.height, form.width, how.height, how.width);
   form.mean = head.picture_mean;
   form.deviation = head.picture_deviation;
   return form;

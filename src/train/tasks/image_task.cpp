@@ -222,6 +222,10 @@ void take_units(ImageData& data, const TrainedModel& source) {
   const data::PictureForm form = form_in(source, *before);
   data.head.picture_mean = form.mean;
   data.head.picture_deviation = form.deviation;
+  data.head.fitting = before->fitting;
+  if (before->fitting != data::Fitting{})
+    log::info("{} reads files of pictures by {}, which stores for it should be made with, too",
+              source.info.path, told(before->fitting));
 }
 
 }  // namespace

@@ -149,6 +149,27 @@ data::GraphForm graph_form_in(const nlohmann::ordered_json& json, const std::str
   return made;
 }
 
+nlohmann::ordered_json pictures_of(const LabelHead& head) {
+  nlohmann::ordered_json made{{"mean", head.picture_mean}, {"deviation", head.picture_deviation}};
+  const data::Fitting& how = head.fitting;
+  if (how == data::Fitting{}) return made;
+  made["fit"] = name_in(data::fits(), how.fit);
+  made["resampling"] = name_in(data::resamplings(), how.resampling);
+  if (how.height > 0) made["middle_of"] = {how.height, how.width};
+  return made;
+}
+
+void take_pictures(const nlohmann::ordered_json& json, const std::string& origin, LabelHead& head) {
+  head.picture_mean = json.at("mean").get<std::vector<double>>();
+  head.picture_deviation = json.at("deviation").get<std::vector<double>>();
+  if (!json.contains("fit")) return;
+  head.fitting.fit = value_in(data::fits(), json.at("fit"));
+  head.fitting.resampling = value_in(data::resamplings(), json.at("resampling"));
+  if (!json.contains("middle_of")) return;
+  head.fitting.height = whole<int64_t>(json["middle_of"].at(0), "middle_of", origin);
+  head.fitting.width = whole<int64_t>(json["middle_of"].at(1), "middle_of", origin);
+}
+
 }  // namespace
 
 TaskNotes to_notes(const LabelHead& head, uint32_t checksum) {
@@ -157,8 +178,7 @@ TaskNotes to_notes(const LabelHead& head, uint32_t checksum) {
       {"labels", head.labels}, {"mean", head.mean},           {"deviation", head.deviation},
       {"length", head.length}, {"separator", head.separator}, {"pairs", head.pairs},
       {"framed", head.framed}, {"columns", head.columns},     {"training_checksum", checksum}};
-  if (head.reads_images())
-    json["pictures"] = {{"mean", head.picture_mean}, {"deviation", head.picture_deviation}};
+  if (head.reads_images()) json["pictures"] = pictures_of(head);
   if (head.graph) json["graphs"] = to_json(*head.graph);
   return TaskNotes(json.dump());
 }
@@ -178,10 +198,7 @@ std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string&
     head->separator = json.at("separator");
     head->pairs = json.at("pairs");
     head->framed = json.value("framed", false);
-    if (json.contains("pictures")) {
-      head->picture_mean = json["pictures"].at("mean").get<std::vector<double>>();
-      head->picture_deviation = json["pictures"].at("deviation").get<std::vector<double>>();
-    }
+    if (json.contains("pictures")) take_pictures(json["pictures"], origin, *head);
     if (json.contains("graphs")) head->graph = graph_form_in(json["graphs"], origin);
     head->columns = json.at("columns").get<std::map<std::string, std::string>>();
     return head;

@@ -30,6 +30,14 @@ void bind(Options& options, PictureFitting& fitting) {
   data::bind_paths(options, fitting.path_column, fitting.header);
 }
 
+data::Fitting settled(const Options& options, const PictureFitting& fitting,
+                      const data::Fitting& of_model) {
+  data::Fitting made = of_model;
+  if (options.given("images.fit")) made = {fitting.fit, of_model.resampling};
+  if (options.given("images.resampling")) made.resampling = fitting.resampling;
+  return made;
+}
+
 void refuse_fitting(const Options& options, Reads reads) {
   PictureFitting none;
   Options own("", "");
@@ -40,8 +48,8 @@ void refuse_fitting(const Options& options, Reads reads) {
 }
 
 PictureInput::PictureInput(std::string path, const PictureFitting& fitting,
-                           const data::PictureForm& form)
-    : path_(std::move(path)), fitting_(fitting), form_(form) {
+                           const data::Fitting& how, const data::PictureForm& form)
+    : path_(std::move(path)), fitting_(fitting), how_(how), form_(form) {
   if (!fitting.background.empty())
     background_ = data::colour_of(fitting.background, "images.background");
 }
@@ -55,8 +63,7 @@ size_t PictureInput::at_once() const {
 NamedPicture PictureInput::fitted(const data::StoredImage& stored) const {
   const data::Image image = with_channels(loaded(stored, background_), form_.channels);
   return {stored.name, "", with_origin(stored.name, [&] {
-            return data::fitted(image, form_.height, form_.width, fitting_.fit,
-                                fitting_.resampling);
+            return data::fitted(image, form_.height, form_.width, how_);
           })};
 }
 

@@ -152,7 +152,7 @@ TEST(Resize, IsWhatPillowMakes) {
 TEST(Resize, FitsByCuttingPaddingAndStretching) {
   Image image = black_image(1, 4, 8);  // columns of 0, 10, ...
   for (int64_t i = 0; i < 32; ++i) image.values[i] = static_cast<uint8_t>(i % 8 * 10);
-  const auto fit = [&](Fit how) { return fitted(image, 4, 4, how, Resampling::area); };
+  const auto fit = [&](Fit how) { return fitted(image, 4, 4, {how, Resampling::area}); };
   const std::vector<uint8_t> cut{20, 30, 40, 50}, stretched{5, 25, 45, 65}, none{0, 0, 0, 0};
   const auto row = [](const Image& made, int64_t y) {
     return std::vector<uint8_t>(made.values.begin() + y * 4, made.values.begin() + y * 4 + 4);
@@ -162,6 +162,25 @@ TEST(Resize, FitsByCuttingPaddingAndStretching) {
   EXPECT_EQ(row(fit(Fit::pad), 0), none);
   EXPECT_EQ(row(fit(Fit::pad), 1), stretched);
   EXPECT_EQ(row(fit(Fit::pad), 3), none);
+}
+
+TEST(Resize, CutsTheMiddleOfALargerSizeOut) {
+  Image image = black_image(1, 6, 9);
+  for (int64_t i = 0; i < 54; ++i) image.values[i] = static_cast<uint8_t>(i * 4);
+  const Fitting how{Fit::stretch, Resampling::bicubic, 8, 7};
+  const Image large = fitted(image, 8, 7, {Fit::stretch, Resampling::bicubic});
+  const Image made = fitted(image, 4, 4, how);
+  ASSERT_EQ(made.height, 4);
+  for (int64_t y = 0; y < 4; ++y)
+    for (int64_t x = 0; x < 4; ++x)
+      EXPECT_EQ(made.values[y * 4 + x], large.values[(y + 2) * 7 + x + 1]);
+}
+
+TEST(Resize, LeavesWhatMustHaveTheSize) {
+  const Image image = black_image(1, 4, 8);
+  expect_equal(fitted(image, 4, 8, {Fit::none}), image);
+  expect_error(ExitCode::usage, {"4 x 8 pixels (height, width), but 4 x 4 are read"},
+               [&] { fitted(image, 4, 4, {Fit::none}); });
 }
 
 TEST(Sheet, IsAPictureOfItsImages) {

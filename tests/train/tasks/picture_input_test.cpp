@@ -47,7 +47,7 @@ std::vector<NamedPicture> all_of(const std::string& path, size_t part,
                                  const PictureFitting& fitting = {}) {
   std::vector<NamedPicture> made;
   run_ranks(2, [&](Group& world) {
-    PictureInput input(path, fitting, kForm);
+    PictureInput input(path, fitting, {fitting.fit, fitting.resampling}, kForm);
     std::vector<NamedPicture> own;
     for (auto next = input.next(part, world); !next.empty(); next = input.next(part, world)) {
       EXPECT_LE(next.size(), part);
@@ -118,11 +118,26 @@ TEST(PictureInputs, AreSamplesWithoutWeight) {
 
 TEST(PictureInputs, ReadFewerOfLargePictures) {
   data::PictureForm form = kForm;
-  EXPECT_EQ(PictureInput("x", {}, form).at_once(), 256u);
+  EXPECT_EQ(PictureInput("x", {}, {}, form).at_once(), 256u);
   form = {.channels = 3, .height = 1024, .width = 1024};
-  EXPECT_EQ(PictureInput("x", {}, form).at_once(), 21u);
+  EXPECT_EQ(PictureInput("x", {}, {}, form).at_once(), 21u);
   form.height = form.width = 65536;
-  EXPECT_EQ(PictureInput("x", {}, form).at_once(), 1u);
+  EXPECT_EQ(PictureInput("x", {}, {}, form).at_once(), 1u);
+}
+
+TEST(PictureInputs, ComeToTheSizeAsTheModelHasItUnlessOptionsSayOtherwise) {
+  const data::Fitting of_model{data::Fit::stretch, data::Resampling::bicubic, 256, 256};
+  const auto made = [&](const std::vector<std::string>& args) {
+    PictureFitting fitting;
+    Options options("test", "");
+    bind(options, fitting);
+    options.parse(args);
+    return settled(options, fitting, of_model);
+  };
+  EXPECT_EQ(made({}), of_model);
+  EXPECT_EQ(made({"--images.fit=cut"}), (data::Fitting{data::Fit::cut, of_model.resampling}));
+  EXPECT_EQ(made({"--images.resampling=bilinear"}),
+            (data::Fitting{data::Fit::stretch, data::Resampling::bilinear, 256, 256}));
 }
 
 TEST(PictureInputs, HaveOptionsThatTextsLack) {

@@ -1,6 +1,10 @@
 // Other sizes of images.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "skein/data/images/image.h"
 
 namespace skein::data {
@@ -28,9 +32,26 @@ enum class Fit {
   cut,      // the largest part in the middle of the wanted form is resized
   pad,      // all of it is resized to fit inside, in the middle of black
   stretch,  // all of it is resized, whatever becomes of its form
+  none,     // nothing: they have it
 };
-// A usage error, without a name, where an image that is stretched has so many rows that they would
-// take more than 2^28 pixels on the way.
-Image fitted(const Image& image, int64_t height, int64_t width, Fit fit, Resampling how);
+// Pixels of a size that they come to.
+inline constexpr int64_t kMostFittedPixels = int64_t{1} << 26;
+struct Fitting {
+  Fit fit = Fit::cut;
+  Resampling resampling = Resampling::bilinear;
+  // Not 0: they come to this size first, in the middle of which the wanted one is cut out.
+  int64_t height = 0, width = 0;
+
+  bool operator==(const Fitting&) const = default;
+};
+// With their names, as options and notes give them.
+const std::vector<std::pair<std::string, Fit>>& fits();
+const std::vector<std::pair<std::string, Resampling>>& resamplings();
+// "images.fit=cut and images.resampling=bilinear", with the size that comes first.
+std::string told(const Fitting& how);
+
+// Usage errors, without a name: where an image that is stretched has so many rows that they would
+// take more than 2^28 pixels on the way, and where one has another size that must have it already.
+Image fitted(const Image& image, int64_t height, int64_t width, const Fitting& how);
 
 }  // namespace skein::data

@@ -10,6 +10,7 @@
 
 #include "skein/core/options/options.h"
 #include "skein/data/graphs/graph_form.h"
+#include "skein/data/images/resize.h"
 #include "skein/data/records/conll.h"
 #include "skein/data/records/examples.h"
 #include "skein/data/records/labels.h"
@@ -52,6 +53,7 @@ struct LabelHead {
   std::optional<data::GraphForm> graph{};  // of graphs: what of them is read
   // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
   bool framed = false;
+  data::Fitting fitting{};  // of pictures: how files of them come to the model's size
 
   // Whether another program made the head; then nothing says whether it judges single texts or
   // pairs.

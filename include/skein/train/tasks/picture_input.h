@@ -18,7 +18,7 @@ enum class Reads;
 
 namespace skein::train {
 
-// How files of pictures come to the size that a model reads.
+// How files of pictures come to the size that a model reads, as options say it.
 struct PictureFitting {
   data::Fit fit = data::Fit::cut;
   data::Resampling resampling = data::Resampling::bilinear;
@@ -31,6 +31,9 @@ struct PictureFitting {
 };
 // Binds images.fit, resampling, background, path and header.
 void bind(Options& options, PictureFitting& fitting);
+// What becomes of files: what options do not say is as the model has it.
+data::Fitting settled(const Options& options, const PictureFitting& fitting,
+                      const data::Fitting& of_model);
 // A usage error where one of them was given, for a model that reads something else.
 void refuse_fitting(const Options& options, Reads reads);
 
@@ -43,10 +46,11 @@ struct NamedPicture {
 class PictureInput {
  public:
   // path: a store of pictures of the form's size; a picture's file; a folder, table or IDX file of
-  // pictures (data/images/image_files.h), whose labels are not looked at. Opens nothing yet. Usage
-  // errors: for a background that is no colour; later for a store where something of the fitting
-  // was given.
-  PictureInput(std::string path, const PictureFitting& fitting, const data::PictureForm& form);
+  // pictures (data/images/image_files.h), whose labels are not looked at, which come to that size
+  // by `how`. Opens nothing yet. Usage errors: for a background that is no colour; later for a
+  // store where something of the fitting was given.
+  PictureInput(std::string path, const PictureFitting& fitting, const data::Fitting& how,
+               const data::PictureForm& form);
   // Collective. The next pictures, at most so many; none at the end. Usage errors of rank 0 are
   // those of every rank.
   std::vector<NamedPicture> next(size_t most, Group& world);
@@ -60,6 +64,7 @@ class PictureInput {
 
   std::string path_;
   PictureFitting fitting_;
+  data::Fitting how_;
   std::optional<data::Colour> background_;
   data::PictureForm form_;
   // Gives the next one; false at the end.
