@@ -175,8 +175,11 @@ std::string degenerate(const PowerSum& sum, const Unknowns& at, bool levels_may_
     sum.predict(at, i, nullptr, &shares);
     for (size_t k = 0; k < 3; ++k) most[k] = std::max(most[k], shares[k]);
   }
+  const Unknowns levels = uncentred(sum, at);
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const bool constant = sum.terms[k].slope < 0 && sum.terms[k].fixed == 0;
+    if (!std::isfinite(std::exp(levels[k])))
+      return fmt::format("{} is beyond every number: these runs do not show it", sum.terms[k].name);
     if (!(most[k] > kGoneShare) && !(constant && levels_may_vanish))
       return fmt::format("{} has vanished from the fit: these runs do not show it",
                          sum.terms[k].name);

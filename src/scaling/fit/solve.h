@@ -43,8 +43,8 @@ Unknowns project(const PowerSum& sum, const Criterion& criterion);
 
 // The largest eigenvalue over the smallest; unknown where that is not positive.
 double condition_of(const UnknownsSquared& matrix, int n);
-// "" where every term counts somewhere and every slope is positive. levels_may_vanish: of terms
-// without slope.
+// "" where every term counts somewhere, every level is a number and every slope is positive.
+// levels_may_vanish: of terms without slope.
 std::string degenerate(const PowerSum& sum, const Unknowns& at, bool levels_may_vanish);
 // "" where the Jacobian has full rank.
 std::string rank_problem(const PowerSum& sum, const Unknowns& at);

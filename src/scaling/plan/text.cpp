@@ -142,8 +142,11 @@ std::string cost_text(const Plan& p) {
   text += line("price", m.price > 0 ? ranged(cost.price, amount) : "unknown without machine.price");
   text += line("energy",
                m.watts > 0 ? ranged(cost.kwh, amount) + " kWh" : "unknown without machine.watts");
+  const char* missing = m.watts > 0    ? "machine.carbon"
+                        : m.carbon > 0 ? "machine.watts"
+                                       : "machine.watts and machine.carbon";
   return text + line("CO2", std::isnan(cost.co2_kg.value)
-                                ? "unknown without machine.watts and machine.carbon"
+                                ? fmt::format("unknown without {}", missing)
                                 : ranged(cost.co2_kg, amount) + " kg");
 }
 

@@ -80,6 +80,8 @@ fit::ParametricFit fit_of(const Json& json, const std::string& path) {
   for (const LawNumber& one : kLawNumbers) fit.*one.interval = interval_of(intervals.at(one.name));
   fit.n_exponent = interval_of(main.at("n_exponent"));
   fit.failed_draws = whole<int64_t>(read.at("failed_draws"), "failed_draws", path);
+  // What nobody can go by needs no intervals, and its draws may be anything.
+  if (!fit.convergence.converged) return fit;
   for (const Json& draw : json.at("draws"))
     fit.draws.push_back(law_of(draw.get<std::vector<double>>(), path));
   return fit;

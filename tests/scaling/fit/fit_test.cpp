@@ -229,6 +229,28 @@ TEST(FitChinchilla, SaysThatATermHasVanished) {
       << fit.convergence.problem;
 }
 
+// The runs of a small sweep that do not show E: by some resamples A is beyond what a number can be.
+TEST(FitChinchilla, CountsResamplesWithoutNumbersAsFailed) {
+  std::vector<ScalingPoint> points;
+  const double sizes[] = {1000, 3536, 6816, 25920},
+               tokens[3][4] = {{16384, 4608, 2304, 512},
+                               {48896, 13824, 7168, 1792},
+                               {162816, 46592, 24064, 6400}},
+               losses[3][4] = {{2.335, 2.562, 2.618, 2.731},
+                               {2.01, 2.342, 2.483, 2.622},
+                               {1.478, 1.857, 2.124, 2.474}};
+  for (int64_t i = 0; i < 12; ++i) {
+    const double n = sizes[i % 4], d = tokens[i / 4][i % 4];
+    points.push_back({n, d, 6 * n * d, losses[i / 4][i % 4], i, i});
+  }
+  ParametricOptions options;
+  options.resamples = 50;
+  const ParametricFit fit = fit_chinchilla(points, options);
+  EXPECT_GT(fit.failed_draws, 25) << "most of them, so that nothing is said by the others";
+  EXPECT_TRUE(fit.draws.empty());
+  EXPECT_TRUE(std::isnan(fit.a.high));
+}
+
 TEST(FitChinchilla, GivesNoIntervalsOfTheFewResamplesThatConverge) {
   const std::vector<double> tokens{1e8, 2e8, 4e8, 6e8, 9e8, 2e9},
       losses{3, 2.9, 2.8, 2.7, 2.65, 2.5};

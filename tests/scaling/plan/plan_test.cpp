@@ -253,6 +253,9 @@ TEST(PlanText, NamesWhatIsUnknownAndHasNoNan) {
   EXPECT_EQ(text.find("nan"), std::string::npos);
   EXPECT_EQ(json.find("nan"), std::string::npos);
   EXPECT_NE(text.find("machine.kind or machine.peak"), std::string::npos);
+  o = large_plan();
+  o.machine.carbon = 0;
+  EXPECT_NE(plan_text(make_plan(o)).find("unknown without machine.carbon\n"), std::string::npos);
   const auto read = nlohmann::json::parse(json);
   EXPECT_TRUE(read.at("cost").at("seconds").at("value").is_null());
   EXPECT_EQ(read.at("proposal").at("tokens").get<double>(), plan.proposal.tokens);
@@ -291,6 +294,7 @@ TEST(Plan, RefusesFitsThatSayNothing) {
   auto json = nlohmann::json::parse(fit_json(false));
   json["main"]["parametric"]["convergence"]["converged"] = false;
   json["main"]["parametric"]["convergence"]["problem"] = "alpha has vanished";
+  json["draws"] = {{0, nullptr, 8, 1331, 0.1}};
   refuse(json.dump(), {"has not converged (alpha has vanished)", "plan.law"});
   json = nlohmann::json::parse(fit_json(false));
   json["main"]["n_exponent"]["value"] = nullptr;
