@@ -89,6 +89,7 @@ expect 0 "1 diverged" $sweep --run.dir=wild --sweep.budgets=2e9 --sweep.shapes=1
 
 # What cannot be.
 expect 2 "optimizer.weight_decay=0, now it is 0.3" $sweep --run.dir=whole --optimizer.weight_decay=0.3
+expect 2 "model.architecture=graph: sweeps are of models that read one text" $sweep --run.dir=none --model.architecture=graph
 expect 2 "data.validation is empty" $sweep --run.dir=none --data.validation=
 expect 2 "sweep.budgets" $sweep --run.dir=none --sweep.budgets=many
 expect 2 "did you mean" $sweep --run.dir=none --sweep.bugdets=1e9

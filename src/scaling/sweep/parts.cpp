@@ -9,6 +9,7 @@
 #include "skein/data/samples/loader.h"
 #include "skein/models/architecture.h"
 #include "skein/parallel/layout.h"
+#include "skein/parallel/schedule.h"
 #include "skein/train/optim/lr.h"
 #include "skein/train/progress.h"
 
@@ -23,6 +24,8 @@ void check_cell(const SweepCell& cell, int ranks) {
     const MeshShape shape = mesh_shape(cell.run.parallel, ranks);
     check(cell.run.model, shape.tp, cell.run.parallel.sequence);
     plan_batch(cell.run.parallel, shape, cell.run.train.global_batch, cell.run.train.micro_batch);
+    split_layers(std::vector<double>(cell.run.model.n_layers, 1),
+                 shape.pp * cell.run.parallel.chunks, cell.run.parallel.layers);
     check(cell.run.lr, cell.run.train.steps, cell.batch_tokens());
   });
 }
@@ -38,9 +41,6 @@ void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
 
 void count_unique_tokens(std::vector<SweepCell>& cells) {
   const train::PretrainConfig& run = cells.front().run;
-  require(!run.model.architecture->maps_source(run.model),
-          "model.architecture={}: sweeps are of models that read one text, decoders and encoders",
-          run.model.architecture->name());
   if (run.model.architecture->fills_masks(run.model)) return count_tokens_of_encoders(cells);
   const data::Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
   for (SweepCell& cell : cells)

@@ -9,6 +9,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
+#include "skein/models/architecture.h"
 #include "skein/train/run_data.h"
 #include "skein/train/stop.h"
 #include "skein/train/tasks/language_task.h"
@@ -276,6 +277,10 @@ int64_t SweepResult::count(const std::string& status) const {
 }
 
 SweepConfig settled(SweepConfig config) {
+  const ModelConfig& model = config.run.model;
+  require(model.architecture->continues_text(model) || model.architecture->fills_masks(model),
+          "model.architecture={}: sweeps are of models that read one text, decoders and encoders",
+          model.architecture->name());
   require_held_out_data(config.run);
   language_task(config.run);
   config.run.train.precision = config.run.precision();

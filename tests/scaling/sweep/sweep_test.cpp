@@ -202,6 +202,18 @@ TEST_F(Sweeps, WhatCannotBeIsToldBeforeAnythingRuns) {
   EXPECT_FALSE(std::filesystem::exists(at("none")));
 }
 
+TEST_F(Sweeps, ACellWithFewerBlocksThanStagesIsToldBeforeAnythingRuns) {
+  SweepConfig c = config("pieces");
+  c.shapes = {"2x8", "1x8", "2x16"};
+  c.ranks_per_run = 2;
+  c.run.parallel.pipeline = 2;
+  run_ranks(2, [&](Group& world) {
+    expect_usage_error([&] { run_sweep(c, world, ""); },
+                       "model.n_layers=1 is fewer than the 2 pipeline pieces");
+  });
+  EXPECT_FALSE(std::filesystem::exists(at("pieces")));
+}
+
 TEST_F(Sweeps, ForecastsCountEveryCell) {
   SweepConfig c = config("none");
   c.flops_per_second = 1e6;
