@@ -46,7 +46,7 @@ struct MemoryUse {
 MemoryUse memory_use(DeviceKind kind = DeviceKind::cpu);
 // Most memory of the process that was resident at once.
 int64_t peak_resident_bytes();
-void reset_peak_memory();
+void reset_peak_memory();  // for tests
 // Gives memory kept for reuse back to the system, before something large is made elsewhere.
 void release_unused_memory();
 

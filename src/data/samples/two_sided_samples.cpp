@@ -84,21 +84,6 @@ void TwoSidedSamples::sort_by(int64_t group) {
   how_.group = group;
 }
 
-TwoSidedCounts TwoSidedSamples::counts() const {
-  TwoSidedCounts sum;
-  for (const PairRows& part : parts_) {
-    const TwoSidedCounts& one = part.counts();
-    sum.pairs += one.pairs;
-    sum.dropped += one.dropped;
-    sum.cut_sources += one.cut_sources;
-    sum.cut_targets += one.cut_targets;
-    sum.rows += one.rows;
-    sum.source_tokens += one.source_tokens;
-    sum.target_tokens += one.target_tokens;
-  }
-  return sum;
-}
-
 // The samples of the stream among which `index` is sorted.
 std::pair<int64_t, int64_t> TwoSidedSamples::sorted_range(int64_t index) const {
   const int64_t group = index / how_.group * how_.group;

@@ -134,26 +134,28 @@ TEST(TwoSided, LongSidesLoseTheirEndOrAreLeftOut) {
   TwoSidedConfig config{.source_length = 4, .target_length = 5};
   const auto records = records_of({3, 4, 1, 9}, {3, 1, 4, 9});
   const TwoSidedSamples cut = samples_of(records, config, {.shuffle = false});
-  EXPECT_EQ(cut.counts().cut_sources, 2);
-  EXPECT_EQ(cut.counts().cut_targets, 2);
-  EXPECT_EQ(cut.counts().dropped, 0);
-  EXPECT_EQ(cut.counts().source_tokens, 4 + 4 + 2 + 4);
-  EXPECT_EQ(cut.counts().target_tokens, 5 + 3 + 5 + 5);
+  const TwoSidedCounts counts = cut.parts().front().counts();
+  EXPECT_EQ(counts.cut_sources, 2);
+  EXPECT_EQ(counts.cut_targets, 2);
+  EXPECT_EQ(counts.dropped, 0);
+  EXPECT_EQ(counts.source_tokens, 4 + 4 + 2 + 4);
+  EXPECT_EQ(counts.target_tokens, 5 + 3 + 5 + 5);
   const auto last = sample_in(cut.batch(3, 1), 0);
   EXPECT_EQ(last[0], (Ids{3, 3, 3, kStop}));
   EXPECT_EQ(last[6], (Ids{kBegin, 53, 53, 53, kStop}));
-  EXPECT_EQ(told_counts(cut.counts(), config, "x"),
+  EXPECT_EQ(told_counts(counts, config, "x"),
             "4 pairs of x in 4 rows, 14 tokens of sources, 18 of targets; 2 sources lost their end "
             "(task.source_length=4); 2 targets lost their end (task.target_length=5)");
 
   config.longer = LongPairs::drop;
   const TwoSidedSamples dropped =
       samples_of(records_of({9, 3, 1, 2}, {1, 3, 4, 1}), config, {.shuffle = false});
-  EXPECT_EQ(dropped.counts().dropped, 2);
+  const TwoSidedCounts without = dropped.parts().front().counts();
+  EXPECT_EQ(without.dropped, 2);
   EXPECT_EQ(dropped.samples_per_epoch(), 2);
   EXPECT_EQ(sample_in(dropped.batch(0, 1), 0)[0], (Ids{1, 1, 1, kStop}));
   EXPECT_EQ(sample_in(dropped.batch(1, 1), 0)[0], (Ids{3, 3, kStop}));
-  EXPECT_NE(told_counts(dropped.counts(), config, "x").find("2 were left out"), std::string::npos);
+  EXPECT_NE(told_counts(without, config, "x").find("2 were left out"), std::string::npos);
   expect_error(ExitCode::usage,
                {"none of the 1 pairs of pairs.tsv", "task.source_length=4", "task.too_long=cut"},
                [&] { samples_of(records_of({9}, {9}), config); });
@@ -236,7 +238,7 @@ TEST(TwoSided, PackedRowsHoldEachPairOnceBlindToTheOthers) {
   const TwoSidedSamples samples = samples_of(records, config, {.multiple = 8, .shuffle = false});
   const int64_t rows = samples.samples_per_epoch();
   EXPECT_LT(rows, 90);
-  EXPECT_EQ(samples.counts().rows, rows);
+  EXPECT_EQ(samples.parts().front().counts().rows, rows);
   std::multiset<Ids> sources, wanted;
   for (int64_t k = 0; k < 200; ++k) {
     Ids source = records->tokens(0, k);
@@ -305,7 +307,6 @@ TEST(TwoSided, PartsAreBlendedByWeight) {
   parts.emplace_back(records_of({5, 5, 5}, {2, 2, 2}), pair_form(), config);
   const TwoSidedSamples samples(std::move(parts), {3, 1}, pair_form(), config, {.group = 4});
   EXPECT_EQ(samples.samples_per_epoch(), 5);
-  EXPECT_EQ(samples.counts().pairs, 5);
   int long_ones = 0;
   for (const auto& sample : samples_in(samples, 0, 40, 8)) long_ones += sample[0].size() == 6;
   EXPECT_EQ(long_ones, 10);

@@ -88,7 +88,7 @@ class Options {
   const std::vector<std::string>& words() const;
 
   // Sets values from INI text, with `origin` named in errors and in resolved(); as parse does for a
-  // file, but for options of other commands, which parse leaves alone and tells of.
+  // file, but for options of other commands, which parse leaves alone and tells of. For tests.
   void read_ini(const std::string& text, const std::string& origin);
   // The same as one flag.
   void set(const std::string& key, const std::string& value, const std::string& origin);

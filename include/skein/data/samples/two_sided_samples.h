@@ -106,8 +106,6 @@ class TwoSidedSamples : public SampleSource {
 
   int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
   const std::vector<PairRows>& parts() const { return parts_; }
-  // Of all parts.
-  TwoSidedCounts counts() const;
   double samples_seen_again(int64_t samples) const { return order_.seen_again(samples); }
 
  private:
