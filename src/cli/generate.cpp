@@ -183,6 +183,18 @@ void generate(const GenerateCommand& command, const std::vector<std::string>& wo
       tokens, seconds, static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
 }
 
+// What the reading of records of conversations says, where there are none.
+void refuse_records(const Options& options, const GenerateCommand& c) {
+  const bool reads = !c.input.empty() && c.format == generate::PromptFormat::jsonl;
+  for (const char* key : {"chat.kind", "chat.prompt", "chat.answer"})
+    require(!options.changed(key) || (c.form.chat && reads),
+            "{} is for records of conversations; give generate.chat, generate.format=jsonl and "
+            "generate.input too, or leave it out",
+            key);
+  require(!options.changed("chat.instructions") || c.form.chat,
+          "chat.instructions is for conversations; give generate.chat too, or leave it out");
+}
+
 }  // namespace
 
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
@@ -206,6 +218,7 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   require(!command.generate.log_probabilities || command.format == generate::PromptFormat::jsonl,
           "generate.logprobs writes numbers, which generate.format=text has no place for; take "
           "generate.format=jsonl");
+  refuse_records(options, command);
   check(command.generate.beam, options);
   check(command.generate);
   check(command.answers, command.generate.beam);

@@ -18,8 +18,8 @@ void bind(Options& options, GenerateConfig& c) {
   options.add("generate.batch", c.batch, "prompts decoded together", "prompts");
   options.add("generate.stop_at_end", c.stop_at_end, "stop at the end-of-text token");
   options.add("generate.logprobs", c.log_probabilities,
-              "write the log-probability of each token, of the logits without temperature, top_k "
-              "and top_p, in nats; needs generate.format=jsonl");
+              "write the log-probability of each token among the ids that are not banned, of the "
+              "logits without temperature, top_k and top_p, in nats; needs generate.format=jsonl");
   bind_precision(options, "generate.precision", c.precision, "of weights, activations and cache");
   bind(options, c.sampling);
 }

@@ -39,7 +39,8 @@ expect 0 "of 100003 devices" "$bin/skein" plan --plan.budget=1e24 --machine.kind
 grep -qF "machine.count=100003:" output || die "nothing is said of the devices that are left over"
 expect 0 "The cost on 16384 devices" "$bin/skein" plan --plan.budget=1e24 --machine.kind=h100 --machine.count=16384
 expect 2 "one budget" "$bin/skein" plan
-expect 2 "one budget: plan.budget in FLOPs, plan.gpu_hours, or plan.train_tokens of a given model, not several" "$bin/skein" plan --plan.budget=1e20 --plan.gpu_hours=5
+expect 2 "one budget above 0: plan.budget in FLOPs, plan.gpu_hours, or plan.train_tokens of a given model, not none" "$bin/skein" plan --plan.budget=0
+expect 2 "one budget above 0: plan.budget in FLOPs, plan.gpu_hours, or plan.train_tokens of a given model, not several" "$bin/skein" plan --plan.budget=1e20 --plan.gpu_hours=5
 expect 2 "give machine.kind or machine.peak" "$bin/skein" plan --plan.gpu_hours=5
 
 # A model that is given: GPT-3 on 300 B tokens, in 3.14e23 FLOPs by its authors (table D.1), who count no attention scores.

@@ -59,10 +59,11 @@ void check_budgets(const PlanOptions& o) {
   check_budget("plan.gpu_hours", o.gpu_hours, "hours of devices");
   check_budget("plan.train_tokens", o.train_tokens, "tokens");
   const int given = (o.budget > 0) + (o.gpu_hours > 0) + (o.train_tokens > 0);
-  require(given == 1,
-          "give one budget: plan.budget in FLOPs, plan.gpu_hours, or plan.train_tokens of a given "
-          "model, not {}",
-          given == 0 ? "none" : "several");
+  require(
+      given == 1,
+      "give one budget above 0: plan.budget in FLOPs, plan.gpu_hours, or plan.train_tokens of a "
+      "given model, not {}",
+      given == 0 ? "none" : "several");
 }
 
 }  // namespace
