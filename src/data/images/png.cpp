@@ -1,5 +1,6 @@
 // libpng leaves by longjmp where a file is bad. What a jump would leave undestroyed is a member of
 // the reader, never a local of a step that runs under it.
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <png.h>
@@ -36,7 +37,7 @@ class PngReader {
                   height = png_get_image_height(png_, info_);
     check_pixels(name_, width, height, bytes);
     run([this] { ask_for_bytes(); });
-    const int64_t stored = png_get_channels(png_, info_);
+    int64_t stored = png_get_channels(png_, info_);
     pixels_.resize(height * width * stored);
     rows_.resize(height);
     for (int64_t y = 0; y < height; ++y) rows_[y] = pixels_.data() + y * width * stored;
@@ -44,6 +45,10 @@ class PngReader {
       png_read_image(png_, rows_.data());
       png_read_end(png_, nullptr);
     });
+    if (stored == 2 && lies_on_colour(background)) {
+      grey_to_colours();
+      stored = 4;
+    }
     const int64_t channels = stored <= 2 ? 1 : 3;
     if (stored > channels) lay_over(background, stored, channels, width);
     return planes_of(pixels_, stored, channels, height, width);
@@ -76,6 +81,22 @@ class PngReader {
       step();
     else
       fail_usage("{} is a damaged PNG file: {}", name_, static_cast<const char*>(message_));
+  }
+
+  // Of pixels of grey and how much of it covers what lies below.
+  bool lies_on_colour(const std::optional<Colour>& background) const {
+    if (!background || std::ranges::count(*background, background->front()) == 3) return false;
+    for (size_t at = 1; at < pixels_.size(); at += 2)
+      if (pixels_[at] < 255) return true;
+    return false;
+  }
+
+  void grey_to_colours() {
+    std::vector<uint8_t> made;
+    made.reserve(2 * pixels_.size());
+    for (size_t at = 0; at < pixels_.size(); at += 2)
+      made.insert(made.end(), {pixels_[at], pixels_[at], pixels_[at], pixels_[at + 1]});
+    pixels_ = std::move(made);
   }
 
   // The last of the stored numbers of a pixel says how much of it covers what lies below.

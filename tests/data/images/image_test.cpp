@@ -73,6 +73,19 @@ TEST(Decode, TransparentPixelsNeedABackground) {
   }
 }
 
+TEST(Decode, GreyOverAColourBecomesColours) {
+  const Image blue = decode_image(file_of("clear.png"), "clear.png", Colour{0, 0, 255});
+  const Image grey = decoded("grey.png");
+  ASSERT_EQ(blue.channels, 3);
+  const int64_t pixels = std::ssize(grey.values), clear = 3 * 14 + 5;
+  for (int64_t i = 0; i < 3 * pixels; ++i) {
+    const int above = grey.values[i % pixels], below = i / pixels == 2 ? 255 : 0;
+    EXPECT_EQ(blue.values[i],
+              i % pixels == clear ? (above * 100 + below * 155 + 127) / 255 : above);
+  }
+  EXPECT_EQ(decode_image(file_of("opaque.png"), "opaque.png", Colour{0, 0, 255}).channels, 1);
+}
+
 TEST(Decode, RefusesWhatIsNoPicture) {
   expect_refused("", {"x is empty"});
   expect_refused("GIF89a", {"x is no PNG, JPEG or PNM file", "GIF89a"});

@@ -26,11 +26,11 @@ bool is_image(std::string_view head);
 
 // What a PNG, JPEG or PNM file (P2, P3, P5, P6) holds: one channel of grey or three of colours.
 // 16-bit numbers become the nearest of 8 bits, palettes their colours. Where pixels are transparent
-// they lie over `background`. JPEG is decoded as libjpeg does by default, without regard to what
-// EXIF says of turning it. name: the file's, for messages. Usage errors naming it: for what is no
-// such file, is damaged or cut short; for a JPEG of four inks or of more than 64 scans; for
-// transparent pixels without a background; for more than 2^28 pixels, or more than both 2^23 and 64
-// for each of its bytes, with both numbers.
+// they lie over `background`; grey ones over a colour become colours. JPEG is decoded as libjpeg
+// does by default, without regard to what EXIF says of turning it. name: the file's, for messages.
+// Usage errors naming it: for what is no such file, is damaged or cut short; for a JPEG of four
+// inks or of more than 64 scans; for transparent pixels without a background; for more than 2^28
+// pixels, or more than both 2^23 and 64 for each of its bytes, with both numbers.
 Image decode_image(std::span<const std::byte> file, const std::string& name,
                    const std::optional<Colour>& background = {});
 
