@@ -33,8 +33,8 @@ ImageLayout image_layout(const ImageFilesConfig& config) {
   if (fs::is_directory(first)) return ImageLayout::folders;
   if (format_in_name(first) != NamedFormat::other) return ImageLayout::table;
   require(begins_like_idx(first),
-          "{} is no folder, table (.csv, .tsv, .jsonl) or IDX file; give images.format=cifar10 or "
-          "cifar100 for files of CIFAR",
+          "{} is no folder, table (.csv, .tsv, .jsonl) or IDX file; files of CIFAR become a store "
+          "by `skein-data images --images.format=cifar10` or cifar100",
           first);
   return ImageLayout::idx;
 }

@@ -13,7 +13,10 @@ std::unique_ptr<ImageFiles::Source> table_images(const ImageFilesConfig& config,
   const ExamplesConfig table{.files = config.inputs,
                              .text = config.path_column,
                              .label = config.labelled ? config.label_column : "",
-                             .header = config.header};
+                             .header = config.header,
+                             .format_option = "",
+                             .header_option = "images.header",
+                             .called = "path"};
   const std::vector<LabelledExample> rows = read_examples(table);
   std::vector<int32_t> labels(rows.size(), -1);
   if (config.labelled) {

@@ -16,22 +16,22 @@
 namespace skein::data {
 namespace {
 
-ExamplesFormat format_by_name(const std::string& path) {
+ExamplesFormat format_by_name(const std::string& path, const std::string& option) {
   switch (format_in_name(path)) {
     case NamedFormat::csv: return ExamplesFormat::csv;
     case NamedFormat::tsv: return ExamplesFormat::tsv;
     case NamedFormat::jsonl: return ExamplesFormat::jsonl;
     case NamedFormat::other: break;
   }
-  fail_usage(
-      "whether {} is CSV, TSV or JSONL cannot be told from its name; give the format (task.format)",
-      input_name(path));
+  fail_usage("whether {} is CSV, TSV or JSONL cannot be told from its name; {}", input_name(path),
+             option.empty() ? "let it end in .csv, .tsv or .jsonl"
+                            : fmt::format("give the format ({})", option));
 }
 
 std::unique_ptr<ExampleSource> open_examples(const std::string& path,
                                              const ExamplesConfig& config) {
   const bool guess = config.format == ExamplesFormat::automatic;
-  const ExamplesFormat format = guess ? format_by_name(path) : config.format;
+  const ExamplesFormat format = guess ? format_by_name(path, config.format_option) : config.format;
   if (format == ExamplesFormat::lines) return line_examples(path, config);
   if (format == ExamplesFormat::jsonl) return jsonl_examples(path, config);
   return table_examples(path, format, config);
@@ -56,7 +56,8 @@ void check(const ExamplesConfig& config) {
   require(config.format != ExamplesFormat::lines || (config.pair.empty() && config.label.empty()),
           "a text a line has neither a second text nor a label; give CSV, TSV or JSONL");
   require(config.text != config.label,
-          "the text and the label are both \"{}\"; they must be different columns", config.text);
+          "the {} and the label are both \"{}\"; they must be different columns", config.called,
+          config.text);
   require(
       config.pair.empty() || (config.pair != config.text && config.pair != config.label),
       "the pair's second text is \"{}\", which is the {} as well; they must be different columns",

@@ -19,7 +19,8 @@ bool has_header(TableKind kind, const ExamplesConfig& config) {
     if (!column.empty() && !is_number_of_column(column)) return true;
   require(kind == TableKind::tsv,
           "the columns of a CSV file are given by number alone, so whether its first row is a "
-          "header is unknown; say header yes or no (task.header)");
+          "header is unknown; say header yes or no ({})",
+          config.header_option);
   return false;
 }
 
@@ -55,14 +56,14 @@ class TableExamples final : public ExampleSource {
   void find_columns() {
     first_ = row_.fields;
     first_line_ = row_.line;
-    text_ = find("text", config_.text);
+    text_ = find(config_.called, config_.text);
     if (!config_.pair.empty()) pair_ = find("pair", config_.pair);
     if (!config_.label.empty()) label_ = find("label", config_.label);
     const bool apart =
         (config_.label.empty() || label_ != text_) &&
         (config_.pair.empty() || (pair_ != text_ && (config_.label.empty() || pair_ != label_)));
-    require(apart, "{}: two of text \"{}\", pair \"{}\" and label \"{}\" are the same column",
-            name_, config_.text, config_.pair, config_.label);
+    require(apart, "{}: two of {} \"{}\", pair \"{}\" and label \"{}\" are the same column", name_,
+            config_.called, config_.text, config_.pair, config_.label);
     for (const std::string& column : config_.references) {
       const size_t found = find("reference", column);
       const bool taken = found == text_ || found == label_ ||
@@ -73,7 +74,7 @@ class TableExamples final : public ExampleSource {
     }
   }
 
-  size_t find(const char* role, const std::string& column) const {
+  size_t find(const std::string& role, const std::string& column) const {
     if (is_number_of_column(column)) return by_number(role, column);
     require(header_, "the {} column is \"{}\", but {} has no header; give its number, from 1", role,
             column, name_);
@@ -86,7 +87,7 @@ class TableExamples final : public ExampleSource {
     return std::find(first_.begin(), first_.end(), column) - first_.begin();
   }
 
-  size_t by_number(const char* role, const std::string& column) const {
+  size_t by_number(const std::string& role, const std::string& column) const {
     size_t number = 0;
     const auto result = std::from_chars(column.data(), column.data() + column.size(), number);
     require(result.ec == std::errc() && number >= 1 && number <= first_.size(),

@@ -119,6 +119,13 @@ TEST(ImageStore, OfATable) {
   config.output = scratch.file("other.h5");
   config.files.classes = {"b"};
   expect_refused(config, {"table.csv:3", "\"a\""});
+  config.files.path_column = "file";
+  expect_refused(config, {"no column \"file\" for the path"});
+  config.files.path_column = "1";
+  config.files.label_column = "2";
+  expect_refused(config, {"say header yes or no (images.header)"});
+  config.files.path_column = "path";
+  config.files.label_column = "label";
   write_file(scratch.file("table.csv"), "path,label\nset/none.png,b\n");
   config.files.classes = {};
   expect_error(ExitCode::usage, {"set/none.png"}, [&] { write_image_store(config); });
@@ -174,6 +181,8 @@ TEST(ImageStore, OfCifarFiles) {
   write_file(scratch.file("hundred.bin"), hundred);
   ImageStoreConfig config = config_of(scratch, scratch.file("ten.bin"));
   expect_refused(config, {"ten.bin is no folder, table", "images.format=cifar10"});
+  config.files.layout = ImageLayout::table;
+  expect_refused(config, {"whether ", "let it end in .csv, .tsv or .jsonl"});
   config.files.layout = ImageLayout::cifar10;
   const ImageRecords images = made_store(config);
   EXPECT_EQ(images.channels(), 3);

@@ -41,6 +41,8 @@ struct ExamplesConfig {
   // known.
   Header header = Header::automatic;
   int64_t most_record_bytes = int64_t{16} << 20;  // the longest row or line that is read
+  // For messages: the options that say format ("": none does) and header, and what the texts are.
+  std::string format_option = "task.format", header_option = "task.header", called = "text";
 };
 
 struct LabelledExample {
