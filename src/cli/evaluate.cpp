@@ -221,6 +221,9 @@ void refuse_others(const Options& options, On on, const std::string& origin) {
 
 MeasuredValues evaluate_text(EvaluateConfig& config, Options& options,
                              const train::TrainedModel& source, Group& world) {
+  const Reads reads = source.model.architecture->reads();
+  require(reads == Reads::texts, "{} reads {}; evaluate it on a store of them, data.test",
+          source.info.path, name_of(reads));
   require(source.model.head == Head::vocabulary,
           "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
   refuse_others(options, On::text, source.info.path);

@@ -87,6 +87,7 @@ expect 0 "accuracy 1.0000, of five 1.0000" "$bin/skein" eval --checkpoint.path=r
 grep -qF "        cross     15      0" output || { cat output >&2; die "no table of classes"; }
 grep -qF '"samples": 30' found.json || die "found.json does not say how many pictures there are"
 expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" eval --checkpoint.path=run --data.test=large.h5
+expect 2 "reads pictures; evaluate it on a store of them, data.test" "$bin/skein" eval --checkpoint.path=run --data.validation=folders.h5
 for option in eval.windows=3 eval.texts=texts.jsonl score.metrics=bleu task.prefix=x chat.template=chatml data.mask_document_ends=true; do
   expect 2 "${option%%=*} is for texts, but the model reads pictures; leave it out" "$bin/skein" eval --checkpoint.path=run --data.test=table.h5 --$option
 done

@@ -15,7 +15,7 @@ constexpr int64_t kMostShown = 20;
 data::ImageSamples samples_of(const std::vector<std::string>& stores, const ImageModel& model,
                               const std::string& origin) {
   data::ImageBlend blend = open_images(stores);
-  if (model.form().hidden == 0) check_classes(blend, model.head().labels);
+  if (model.form().hidden == 0) check_classes(blend, model.head().labels, origin);
   check_size(blend.parts.front(), model.form(), origin);
   return {std::move(blend), model.form(), {}, kJudgedSeed, data::OrderKind::once};
 }

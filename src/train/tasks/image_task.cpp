@@ -36,7 +36,7 @@ void check_labelled(const data::ImageRecords& one, const std::vector<std::string
           "{} has no labels; make it with them (`skein-data images` without images.labelled=false)",
           one.records().name());
   require(one.classes() == classes,
-          "{} has the classes {}, but {} has {}; make one of them again with images.classes",
+          "{} has the classes {}, but {} has {}; make the store again with images.classes",
           one.records().name(), listed(one.classes()), whose, listed(classes));
 }
 
@@ -146,12 +146,9 @@ data::ImageBlend open_images(const std::vector<std::string>& entries) {
   return made;
 }
 
-void check_classes(const data::ImageBlend& blend, const std::vector<std::string>& classes) {
-  for (const data::ImageRecords& part : blend.parts) {
-    const data::ImageRecords& first = blend.parts.front();
-    check_labelled(part, classes.empty() ? first.classes() : classes,
-                   classes.empty() ? first.records().name() : "data.train");
-  }
+void check_classes(const data::ImageBlend& blend, const std::vector<std::string>& classes,
+                   const std::string& whose) {
+  for (const data::ImageRecords& part : blend.parts) check_labelled(part, classes, whose);
 }
 
 namespace {
@@ -171,12 +168,13 @@ ImageData opened(const PretrainConfig& run, const data::AugmentConfig& augment) 
 
 // Names the classes.
 void take_classes(ImageData& data) {
-  check_classes(data.learnt, {});
+  const data::ImageRecords& first = data.learnt.parts.front();
+  check_classes(data.learnt, first.classes(), first.records().name());
   LabelHead& head = data.head;
-  head.labels = data.learnt.parts.front().classes();
+  head.labels = first.classes();
   require(head.outputs() > 1, "all pictures of data.train are of the class \"{}\"",
           head.labels.front());
-  check_classes(data.known, head.labels);
+  check_classes(data.known, head.labels, "data.train");
 }
 
 // The options of the run may say another size than the model to begin from has.

@@ -15,9 +15,10 @@ namespace skein::train {
 // Opens stores of pictures: "path" or "weight:path" each. A usage error for stores of other sizes
 // than the first.
 data::ImageBlend open_images(const std::vector<std::string>& entries);
-// Usage errors for stores without labels, or with other classes than `classes`, or where it is
-// empty than the first, naming both.
-void check_classes(const data::ImageBlend& blend, const std::vector<std::string>& classes);
+// Usage errors for stores without labels, or with other classes than these, naming both and whose
+// they are.
+void check_classes(const data::ImageBlend& blend, const std::vector<std::string>& classes,
+                   const std::string& whose);
 
 // Of samples that models are judged by: all alike, so that hidden patches are the same ones.
 inline constexpr uint64_t kJudgedSeed = 0;
