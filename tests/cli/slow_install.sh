@@ -42,6 +42,12 @@ expect 0 "" "$launch/supervise" --run runs -- skein --version
 [ "$(SLURM_JOB_ID=1 SKEIN_ROOT=$prefix/share/skein bash -c 'source "$SKEIN_ROOT/launch/slurm/common.sh"; echo "$bin"')" = "$prefix/bin" ] ||
   die "batch scripts do not take the installed programs"
 
+# In a folder with a space pkg-config says two arguments of it.
+mkdir -p "in a folder/lib"
+cp -r "$(dirname "$(find "$prefix" -name skein.pc)")" "in a folder/lib"
+eval "set -- $(PKG_CONFIG_PATH="$PWD/in a folder/lib/pkgconfig" pkg-config --libs skein)"
+[ "$(printf '%s\n' "$@" | grep -c "^-\(L\|Wl,-rpath,\)$PWD/in a folder/lib/pkgconfig/../../[^/]")" = 2 ] || die "pkg-config says $*"
+
 # A module adds all that, and takes it away again.
 modules=$(command -v modulecmd || ls /usr/lib/x86_64-linux-gnu/modulecmd.tcl 2>/dev/null || true)
 if [ -n "$modules" ]; then
