@@ -6,6 +6,10 @@
 // by a fixed vector, and is a basis of all that is left at the latest. A basis of one start sees a
 // multiple eigenvalue once, so after the first more are searched beside what was found, until none
 // is larger than the last that is wanted. Small graphs have a whole basis, in which all are seen.
+// Where a basis does not settle soon, since eigenvalues are close to each other, another is made of
+// products with a polynomial of the matrix (Zhou and Saad, 2007) that is within [-1,1] at all
+// smaller eigenvalues, and rises steeply behind them: the last that is wanted is at least what it
+// is in any basis, so that none of the wanted is among those.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,6 +26,8 @@ using Vector = std::vector<double>;
 
 constexpr int64_t kWholeBasis = 300;  // nodes
 constexpr int64_t kMostEigenNumbers = int64_t{1} << 29;
+// Products until a basis is given up: with the matrix, and at first with a polynomial of it.
+constexpr int64_t kPlainProducts = 512, kFilteredProducts = 96;
 constexpr double kResidual = 1e-10, kTiny = 1e-9, kEqual = 1e-8;
 
 // In eight sums, which the processor can make at once.
@@ -101,6 +107,23 @@ struct Tridiagonal {
     std::iota(made.begin(), made.end(), 0);
     std::ranges::stable_sort(made, std::greater<>(), [&](int64_t i) { return diagonal[i]; });
     return made;
+  }
+};
+
+// The Chebyshev polynomial of [0,end], which is increasing from there on; degree 0: x itself.
+struct Filter {
+  double end = 0;
+  int64_t degree = 0;
+
+  // Another one, which begins to rise twice as far from 2 as the value is that this one maps to
+  // `value`, so that it is well above 1 there. It has cosh(kRise) at 2, above all eigenvalues.
+  Filter from(double value) const {
+    constexpr double kRise = 8, kLeastEnd = 1e-3, kMostDegree = 1 << 16;
+    double next = value;
+    if (degree > 0) next = end / 2 * (1 + std::cosh(std::acosh(std::max(value, 1.0)) / degree));
+    next = std::clamp(2 - 2 * (2 - next), kLeastEnd, 2 - 1e-12);
+    const double degrees = kRise / std::acosh(4 / next - 1);
+    return {next, static_cast<int64_t>(std::clamp(degrees, 1.0, kMostDegree))};
   }
 };
 
@@ -210,24 +233,61 @@ class Search {
     }
   }
 
+  // Filter's polynomial of the matrix, times x.
+  Vector product(const Vector& x, const Filter& filter) const {
+    if (filter.degree == 0) return product(x);
+    Vector before, last = x;
+    for (int64_t degree = 1; degree <= filter.degree; ++degree) {
+      Vector next = product(last);
+      const double scale = degree == 1 ? 1 : 2;
+      for (size_t i = 0; i < next.size(); ++i)
+        next[i] = scale * (2 / filter.end * next[i] - last[i]) - (degree == 1 ? 0 : before[i]);
+      before = std::move(last);
+      last = std::move(next);
+    }
+    return last;
+  }
+
+  struct Krylov {
+    std::vector<Vector> basis{};
+    Tridiagonal matrix{};
+    bool settled = false;
+  };
+
   // The largest `wanted` of what is left, or all of them; of a basis that sees them.
   std::vector<Found> grow(int64_t wanted, bool whole) {
-    const int64_t most = left();
-    std::vector<Vector> basis{fresh({})};
-    Tridiagonal matrix;
-    for (int64_t size = 1;; ++size) {
+    Filter filter;
+    int64_t most = whole ? left() : std::max(plain_products_, 4 * wanted);
+    while (true) {
+      Krylov made = krylov(wanted, most, whole, filter);
+      if (made.settled) return ritz(made, std::min(wanted, std::ssize(made.basis)), filter);
+      most = filter.degree == 0 ? std::max(kFilteredProducts, 4 * wanted) : 2 * most;
+      plain_products_ = kFilteredProducts;  // others are no farther from each other
+      made.matrix.beside.pop_back();
+      made.matrix.columns.resize(made.matrix.diagonal.size());
+      made.matrix.diagonalise();
+      filter = filter.from(made.matrix.diagonal[made.matrix.order()[wanted - 1]]);
+    }
+  }
+
+  // Of `most` products, or as many as settle the wanted.
+  Krylov krylov(int64_t wanted, int64_t most, bool whole, const Filter& filter) {
+    Krylov made{{fresh({})}};
+    auto& [basis, matrix, settles] = made;
+    for (int64_t size = 1; size <= most; ++size) {
       require(size <= kMostEigenNumbers / graph_.nodes,
               "{}: its eigenvectors do not settle within {} products; ask for fewer with "
               "graphs.laplacian",
               graph_.name, size - 1);
-      Vector next = product(basis.back());
+      Vector next = product(basis.back(), filter);
       matrix.diagonal.push_back(dot(next, basis.back()));
-      if (size == most) return ritz(matrix, basis, std::min(wanted, size));
+      settles = size == left();
+      if (settles) break;
       make_orthogonal(next, basis);
       double length = normalise(next);
-      if (length > kTiny && !whole && size >= wanted && size % 16 == 0 &&
-          settled(matrix, wanted, length))
-        return ritz(matrix, basis, wanted);
+      settles = length > kTiny && !whole && size >= wanted && size % 16 == 0 &&
+                settled(matrix, wanted, length);
+      if (settles) break;
       if (length <= kTiny) {
         next = fresh(basis);
         length = 0;
@@ -235,6 +295,7 @@ class Search {
       matrix.beside.push_back(length);
       basis.push_back(std::move(next));
     }
+    return made;
   }
 
   // Whether no wanted vector would change much in a larger basis.
@@ -249,8 +310,9 @@ class Search {
     });
   }
 
-  std::vector<Found> ritz(Tridiagonal& matrix, const std::vector<Vector>& basis,
-                          int64_t wanted) const {
+  std::vector<Found> ritz(Krylov& from, int64_t wanted, const Filter& filter) const {
+    Tridiagonal& matrix = from.matrix;
+    const std::vector<Vector>& basis = from.basis;
     const size_t size = basis.size();
     matrix.columns.assign(size, Vector(size));
     for (size_t i = 0; i < size; ++i) matrix.columns[i][i] = 1;
@@ -262,6 +324,7 @@ class Search {
       for (size_t i = 0; i < size; ++i) add(one.vector, matrix.columns[order[n]][i], basis[i]);
       make_orthogonal(one.vector, {});
       normalise(one.vector);
+      if (filter.degree > 0) one.value = dot(product(one.vector), one.vector);
     }
     return made;
   }
@@ -273,6 +336,7 @@ class Search {
   int64_t components_ = 0;
   std::vector<Found> found_;
   uint64_t drawn_ = 0;
+  int64_t plain_products_ = kPlainProducts;
 };
 
 // 1 or -1: what makes the first number that is not small positive.

@@ -95,6 +95,32 @@ TEST(Positions, EigenvectorsHaveNumpysValues) {
   }
 }
 
+// Eigenvalues of long graphs are close to each other: 1 - cos(pi k / (n - 1)), and of cycles
+// 1 - cos(2 pi k / n), each of them twice.
+TEST(Positions, EigenvectorsOfLongGraphs) {
+  for (const bool cycle : {false, true}) {
+    const int64_t nodes = cycle ? 700 : 1200;
+    Json edges = Json::array();
+    for (int64_t node = 1; node < nodes; ++node) edges.push_back({node - 1, node});
+    if (cycle) edges.push_back({nodes - 1, 0});
+    const Graph graph =
+        graphs_of_lines(Json{{"nodes", nodes}, {"edges", edges}}.dump()).graphs.at(0);
+    std::vector<double> values;
+    const std::vector<float> x = laplacian_vectors(graph, kVectors, &values);
+    ASSERT_EQ(std::ssize(values), kVectors);
+    for (int64_t n = 0; n < kVectors; ++n) {
+      const double angle =
+          cycle ? 2 * M_PI * double(n / 2 + 1) / nodes : M_PI * double(n + 1) / (nodes - 1);
+      EXPECT_NEAR(values[n], 1 - std::cos(angle), 1e-12) << n;
+      for (int64_t other = 0; other <= n; ++other)
+        EXPECT_NEAR(product(x, kVectors, n, other), n == other, 1e-6);
+      const double first = cycle ? 0 : x[n], scale = std::sqrt(2);
+      for (int64_t node = 1; node + 1 < nodes && !cycle; node += 97)
+        EXPECT_NEAR(x[node * kVectors + n], scale * first * std::cos(angle * double(node)), 1e-6);
+    }
+  }
+}
+
 // The same graph with node n in place of node 7 n.
 Graph permuted_graph(const Graph& graph, std::vector<int64_t>& place) {
   place.resize(graph.nodes);

@@ -36,8 +36,8 @@ GraphPositions positions_of(const Graph& graph, bool directed, const PositionsCo
 // trivial ones, which are 0 and one a component; [nodes,count], padded with zeros. A link that is
 // there twice counts twice. Each has length 1, and the first of its numbers that is not small is
 // positive. Those of equal eigenvalues are any basis of their space, and always the same one.
-// Lanczos with full reorthogonalisation from fixed vectors. values: takes the eigenvalues, where it
-// is given.
+// Lanczos with full reorthogonalisation from fixed vectors, behind Chebyshev polynomials where
+// eigenvalues are close to each other. values: takes the eigenvalues, where it is given.
 std::vector<float> laplacian_vectors(const Graph& graph, int64_t count,
                                      std::vector<double>* values = nullptr);
 
