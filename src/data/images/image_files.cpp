@@ -56,9 +56,21 @@ void check(const ImageFilesConfig& config) {
   }
 }
 
-std::unique_ptr<ImageFiles::Source> source_of(const ImageFilesConfig& config,
+void check_columns(const ImageFilesConfig& config, ImageLayout layout) {
+  const ImageFilesConfig usual;
+  const bool label = config.label_column != usual.label_column;
+  require(config.labelled || !label,
+          "images.label={} is not looked at with images.labelled=false; leave one of them out",
+          config.label_column);
+  require(layout == ImageLayout::table ||
+              (!label && config.path_column == usual.path_column && config.header == usual.header),
+          "images.path, images.label and images.header are for tables, and {} is none; leave them "
+          "out",
+          config.inputs.front());
+}
+
+std::unique_ptr<ImageFiles::Source> source_of(const ImageFilesConfig& config, ImageLayout layout,
                                               std::vector<std::string>& classes) {
-  const ImageLayout layout = image_layout(config);
   require(layout == ImageLayout::idx || config.labels.empty(),
           "images.labels={} are for IDX files; folders, tables and CIFAR say their labels "
           "themselves",
@@ -121,7 +133,9 @@ void check_names(const std::vector<std::string>& classes) { const LabelSet stora
 
 ImageFiles::ImageFiles(ImageFilesConfig config) : classes_(config.classes) {
   check(config);
-  source_ = source_of(config, classes_);
+  layout_ = image_layout(config);
+  check_columns(config, layout_);
+  source_ = source_of(config, layout_, classes_);
   if (!classes_.empty()) check_names(classes_);
 }
 
@@ -130,6 +144,12 @@ ImageFiles::~ImageFiles() = default;
 const std::vector<std::string>& ImageFiles::classes() const { return classes_; }
 bool ImageFiles::next(StoredImage& image) { return source_->next(image); }
 int64_t ImageFiles::count() const { return source_->count(); }
+
+void check_background(const ImageFiles& files, bool given) {
+  require(!given || files.layout() == ImageLayout::folders || files.layout() == ImageLayout::table,
+          "images.background is for files with transparent pixels, which IDX and CIFAR have not; "
+          "leave it out");
+}
 
 Image loaded(const StoredImage& image, const std::optional<Colour>& background) {
   if (image.path.empty()) return image.image;

@@ -186,6 +186,7 @@ ImageCounts write_image_store(const ImageStoreConfig& config, const ProgressCall
   std::ranges::copy(config.files.labels, std::back_inserter(taken));
   check_output("output.path", config.output, taken, existing(config.replace));
   ImageFiles files(config.files);
+  check_background(files, config.background.has_value());
   ImageWriter writer(config, files.classes());
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
   OrderedWorkers<Stored, Made> workers(worker_threads(config.threads),

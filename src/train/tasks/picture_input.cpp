@@ -89,6 +89,10 @@ void PictureInput::open_store() {
 void PictureInput::open() {
   if (data::is_record_store(path_)) return open_store();
   if (data::is_image(head_of(path_))) {
+    const PictureFitting usual;
+    require(fitting_.path_column == usual.path_column && fitting_.header == usual.header,
+            "images.path and images.header are for tables, and {} is a picture; leave them out",
+            path_);
     read_ = [this, done = false](NamedPicture& one) mutable {
       if (done) return false;
       one = fitted({.name = path_, .path = path_});
@@ -101,6 +105,7 @@ void PictureInput::open() {
                                                                 .path_column = fitting_.path_column,
                                                                 .header = fitting_.header,
                                                                 .labelled = false});
+  check_background(*files, background_.has_value());
   read_ = [this, files](NamedPicture& one) {
     data::StoredImage stored;
     if (!files->next(stored)) return false;

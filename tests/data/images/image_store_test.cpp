@@ -153,7 +153,17 @@ TEST(ImageStore, OfIdxFiles) {
   write_file(scratch.file("labels"), idx(3, {2}, "ab"));
   expect_refused(config, {"labels begins with 00 00 08 03", "00 00 08 01"});
   config.files.labels = {};
+  config.background = Colour{255, 0, 0};
   expect_refused(config, {"1 IDX files of images and 0 of labels"});
+  config.files.labelled = false;
+  expect_refused(config, {"images.background is for files with transparent pixels"});
+  config.background.reset();
+  config.files.path_column = "nonsense";
+  expect_refused(config, {"images.path, images.label and images.header are for tables"});
+  config.files.path_column = "path";
+  config.files.label_column = "nonsense";
+  expect_refused(config, {"images.label=nonsense is not looked at"});
+  config.files.label_column = "label";
   config.files.labelled = false;
   EXPECT_TRUE(made_store(config).classes().empty());
 }

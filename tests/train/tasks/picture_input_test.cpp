@@ -91,9 +91,13 @@ TEST(PictureInputs, OfFilesAreBroughtToTheModelsSize) {
   EXPECT_EQ(padded[0].image.values[0], 0);
   expect_error(ExitCode::usage, {"images.background=nothing"},
                [&] { all_of(path, 4, {.background = "nothing"}); });
+  expect_error(ExitCode::usage, {"images.path and images.header are for tables", "is a picture"},
+               [&] { all_of(path, 4, {.path_column = "xyz"}); });
   std::filesystem::create_directories(scratch.file("set/below"));
   test::write_file(scratch.file("set/below/b.png"), data::encode_png(grey(9, 9, 7)));
   test::write_file(scratch.file("set/a.png"), data::encode_png(grey(3, 3, 9)));
+  expect_error(ExitCode::usage, {"images.header are for tables", "set is none"},
+               [&] { all_of(scratch.file("set"), 4, {.header = data::Header::yes}); });
   const auto folder = all_of(scratch.file("set"), 1);
   ASSERT_EQ(folder.size(), 2u);
   EXPECT_EQ(folder[0].image.values, std::vector<uint8_t>(16, 9));

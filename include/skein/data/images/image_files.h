@@ -51,10 +51,13 @@ class ImageFiles {
  public:
   // Lists what there is. Usage errors for inputs that are missing or of no such layout, folders
   // without classes, a class without pictures, labels outside of `classes`, and as many labels as
-  // there are not images, each naming the file and both values.
+  // there are not images, each naming the file and both values; and for what is said of columns
+  // that nobody reads.
   explicit ImageFiles(ImageFilesConfig config);
   ~ImageFiles();
 
+  // Never automatic.
+  ImageLayout layout() const { return layout_; }
   // By id; none where nothing is labelled.
   const std::vector<std::string>& classes() const;
   // The next picture; false at the end, and a usage error where a file is cut short.
@@ -65,9 +68,13 @@ class ImageFiles {
   class Source;
 
  private:
+  ImageLayout layout_;
   std::vector<std::string> classes_;
   std::unique_ptr<Source> source_;
 };
+
+// A usage error where a background was given and no file is decoded, but pixels themselves read.
+void check_background(const ImageFiles& files, bool given);
 
 // The picture. Usage errors as decode_image; Error(failure) for a file that cannot be read.
 Image loaded(const StoredImage& image, const std::optional<Colour>& background);
