@@ -7,6 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/repeated_warnings.h"
 #include "skein/core/strings.h"
+#include "skein/kernels/threads.h"
 #include "skein/tensor/cuda.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
@@ -64,6 +65,7 @@ class Trainer : private Learner {
   }
   std::string taken_on_gpus();
   void tell_memory();
+  int idle_threads() const;
 
   PretrainConfig config_;
   const Task& task_;
@@ -305,13 +307,20 @@ void Trainer::tell_memory() {
       optimizer, packed, work, longest, activations, taken_on_gpus());
 }
 
+// Those that compute are best left alone.
+int Trainer::idle_threads() const {
+  const bool computes = replica_->model().parameters().device() == Device{};
+  return computes ? 1 : kernels::threads();
+}
+
 TrainResult Trainer::run() {
   run_.tell_start(
       replica_->model().parameters().device(),
       fmt::format("{} sequences of {} tokens a step", config_.train.global_batch, task_.length()));
   progress_ =
       std::make_unique<Progress>(run_.state().step, config_.train.steps, config_.run.peak_flops);
-  prefetcher_ = std::make_unique<data::Prefetcher>(task_.samples(), replica_->own_samples());
+  prefetcher_ =
+      std::make_unique<data::Prefetcher>(task_.samples(), replica_->own_samples(), idle_threads());
   result_.begun = run_.state().step;
   result_.stopped = run_.to_end(*this);
   run_.tell_end(result_.stopped, progress_->summary());

@@ -8,6 +8,8 @@
 #include "skein/data/samples/batch_fields.h"
 #include "skein/data/samples/source.h"
 
+#include "data/files/ordered_workers.h"
+
 namespace skein::data {
 namespace {
 
@@ -148,17 +150,27 @@ Batch trimmed(const Batch& batch, int64_t multiple) {
   return made;
 }
 
-Batch SampleSource::batch(const SampleRange& range) const {
+Batch SampleSource::batch(const SampleRange& range, int threads) const {
   SKEIN_CHECK(range.first >= 0 && range.count > 0 && range.run > 0 && range.apart >= range.run);
-  return make_batch(range);
+  return make_batch(range, threads);
 }
 
-Batch RowSource::make_batch(const SampleRange& range) const {
+Batch RowSource::make_batch(const SampleRange& range, int threads) const {
   Batch made = empty_batch(range.count);
-  for (int64_t row = 0; row < range.count; ++row) {
+  const auto make = [&](int64_t row) {
     fill(made, row, range[row]);
     made.sample_ids.data<int64_t>()[row] = range[row];
+  };
+  const auto workers = static_cast<int>(std::min<int64_t>(threads, range.count));
+  if (workers <= 1 || !takes_long()) {
+    for (int64_t row = 0; row < range.count; ++row) make(row);
+    return made;
   }
+  int64_t next = 0;
+  OrderedWorkers<int64_t, int64_t>(workers, [&](int, const int64_t& row) {
+    make(row);
+    return row;
+  }).drive([&](int64_t& row) { return row = next, next++ < range.count; }, [](int64_t) {});
   return made;
 }
 

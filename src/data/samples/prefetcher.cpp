@@ -20,7 +20,8 @@ struct LoadedBatch {
 }  // namespace
 
 struct Prefetcher::Impl {
-  Impl(const SampleSource& from, const SampleRange& samples) : source(from), range(samples) {
+  Impl(const SampleSource& from, const SampleRange& samples, int on)
+      : source(from), range(samples), threads(on) {
     thread = std::jthread([this](std::stop_token stop) { run(stop); });
   }
 
@@ -41,7 +42,7 @@ struct Prefetcher::Impl {
     LoadedBatch loaded;
     loaded.by = by;
     try {
-      loaded.batch = source.batch(range.shifted(by));
+      loaded.batch = source.batch(range.shifted(by), threads);
     } catch (...) {
       loaded.error = std::current_exception();
     }
@@ -50,6 +51,7 @@ struct Prefetcher::Impl {
 
   const SampleSource& source;
   const SampleRange range;
+  const int threads;
   std::mutex mutex;
   std::condition_variable_any asked;
   std::condition_variable answered;
@@ -59,8 +61,8 @@ struct Prefetcher::Impl {
   std::jthread thread;  // last: joined before what it uses goes away
 };
 
-Prefetcher::Prefetcher(const SampleSource& source, const SampleRange& range)
-    : impl_(std::make_unique<Impl>(source, range)) {}
+Prefetcher::Prefetcher(const SampleSource& source, const SampleRange& range, int threads)
+    : impl_(std::make_unique<Impl>(source, range, threads)) {}
 
 Prefetcher::~Prefetcher() = default;
 

@@ -127,7 +127,7 @@ TwoSidedShape TwoSidedSamples::shape_of(const std::vector<TokenPairs>& rows) con
           std::max(0, form_.source_pad), std::max(0, form_.target_pad)};
 }
 
-Batch TwoSidedSamples::make_batch(const SampleRange& range) const {
+Batch TwoSidedSamples::make_batch(const SampleRange& range, int /*threads*/) const {
   std::vector<TokenPairs> rows;
   for (int64_t i = 0; i < range.count;) {
     const auto [begin, end] = sorted_range(range[i]);

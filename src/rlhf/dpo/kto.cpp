@@ -15,8 +15,8 @@ class ShiftedSamples : public data::SampleSource {
   int64_t samples_per_epoch() const override { return all_.samples_per_epoch(); }
 
  private:
-  data::Batch make_batch(const data::SampleRange& range) const override {
-    return all_.batch(range.shifted(begin_));
+  data::Batch make_batch(const data::SampleRange& range, int threads) const override {
+    return all_.batch(range.shifted(begin_), threads);
   }
 
   const data::SampleSource& all_;

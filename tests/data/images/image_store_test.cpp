@@ -2,6 +2,7 @@
 #include "skein/data/images/image_store.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "skein/data/images/image_samples.h"
@@ -335,6 +336,31 @@ TEST(ImageSamples, PatchesLieByChannelRowAndColumn) {
       EXPECT_FLOAT_EQ(numbers[patch * 12 + i],
                       static_cast<float>((value - form.mean[channel]) / form.deviation[channel]));
     }
+}
+
+TEST(ImageSamples, AreTheSameByAnyNumberOfThreads) {
+  const Scratch scratch;
+  const AugmentConfig augment{.crop = 0.3, .rotate = 20, .erase = 0.5, .mixup = 1, .cutmix = 1};
+  const PictureForm form{.channels = 1,
+                         .height = 4,
+                         .width = 4,
+                         .patch_height = 2,
+                         .patch_width = 2,
+                         .mean = {0.5},
+                         .deviation = {0.5}};
+  ImageBlend blend;
+  blend.parts.push_back(made_store(config_of(scratch, two_classes(scratch))));
+  blend.weights = {1};
+  const ImageSamples samples(std::move(blend), form, augment, 1, OrderKind::shuffled);
+  const SampleRange range{.first = 1, .count = 30, .run = 3, .apart = 7};
+  const Batch one = samples.batch(range), four = samples.batch(range, 4);
+  const auto same = [](const Tensor& left, const Tensor& right) {
+    return std::memcmp(left.bytes_data(), right.bytes_data(), left.bytes()) == 0;
+  };
+  EXPECT_TRUE(same(one.features, four.features));
+  EXPECT_TRUE(same(one.targets, four.targets));
+  EXPECT_TRUE(same(one.weights, four.weights));
+  EXPECT_TRUE(same(one.sample_ids, four.sample_ids));
 }
 
 TEST(ImageRecords, RefuseOtherStores) {

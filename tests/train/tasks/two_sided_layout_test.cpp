@@ -20,7 +20,7 @@ class CopySamples : public data::SampleSource {
   int64_t samples_per_epoch() const override { return 1000; }
 
  private:
-  data::Batch make_batch(const data::SampleRange& range) const override {
+  data::Batch make_batch(const data::SampleRange& range, int /*threads*/) const override {
     std::vector<data::TokenPairs> rows;
     for (int64_t at = 0; at < range.count; ++at) {
       const int64_t i = range[at];

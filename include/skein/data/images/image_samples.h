@@ -48,6 +48,7 @@ class ImageSamples : public RowSource {
  private:
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
+  bool takes_long() const override { return augment_.changes(); }
   void fill_label(const Batch& batch, int64_t row, const AugmentedSample& sample) const;
 
   ImageBlend blend_;

@@ -95,8 +95,8 @@ class Loader : public BlendedSource {
 // Loads the next batches on a thread of its own while the current ones are used.
 class Prefetcher {
  public:
-  // Will be asked for these samples, shifted.
-  Prefetcher(const SampleSource& source, const SampleRange& range);
+  // Will be asked for these samples, shifted. threads: as SampleSource::batch has it.
+  Prefetcher(const SampleSource& source, const SampleRange& range, int threads = 1);
   ~Prefetcher();
   // The batch of the range shifted by `by`; then starts on the one shifted by `next` (pass -1 for
   // none).

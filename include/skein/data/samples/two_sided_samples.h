@@ -109,7 +109,7 @@ class TwoSidedSamples : public SampleSource {
   double samples_seen_again(int64_t samples) const { return order_.seen_again(samples); }
 
  private:
-  Batch make_batch(const SampleRange& range) const override;
+  Batch make_batch(const SampleRange& range, int threads) const override;
   std::pair<int64_t, int64_t> sorted_range(int64_t index) const;
   std::vector<SampleIndex> sorted(int64_t begin, int64_t end) const;
   TwoSidedShape shape_of(const std::vector<TokenPairs>& rows) const;
