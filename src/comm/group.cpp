@@ -6,6 +6,7 @@
 
 #include "skein/comm/queued_transport.h"
 #include "skein/comm/window.h"
+#include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 
 #include "halving.h"
@@ -72,7 +73,7 @@ void all_reduce_piece(Group& group, const Tensor& piece) {
   const int64_t n = piece.size(), ranks = group.size();
   if (piece.bytes() < kSmallBytes)
     return sum_blocks(gather_blocks(group, piece), group.size(), piece);
-  const int64_t block = (n + ranks - 1) / ranks;
+  const int64_t block = pieces_of(n, ranks);
   const bool even = n == block * ranks;
   const Tensor whole = even ? piece : padded(piece, block * ranks);
   const Tensor own = whole.flat(block * group.rank(), block);

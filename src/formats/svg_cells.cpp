@@ -7,6 +7,7 @@
 #include <map>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
 #include "svg_page.h"
@@ -114,7 +115,7 @@ std::string cells_svg(const CellPicture& picture) {
   check(picture);
   const Layout at(picture, picture.grids.front());
   const int64_t count = std::ssize(picture.grids), across = std::min(picture.across, count),
-                lines = (count + across - 1) / across, head = kLine + 8;
+                lines = pieces_of(count, across), head = kLine + 8;
   const int64_t width = std::max(across * at.width + kGap, svg_width_of(picture.title)),
                 height = head + lines * at.height;
   std::string svg = svg_begin(width, height, picture.title);

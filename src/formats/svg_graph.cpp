@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
 #include "svg_page.h"
@@ -142,7 +143,7 @@ std::string graph_svg(const GraphPicture& picture) {
   check(picture);
   const std::vector<Point> places = places_of(picture);
   const int64_t count = std::ssize(picture.panels), across = std::min(picture.across, count),
-                lines = (count + across - 1) / across, head = kLine + 8;
+                lines = pieces_of(count, across), head = kLine + 8;
   std::string svg = svg_begin(std::max(across * kPanel + kGap, svg_width_of(picture.title)),
                               head + lines * kPanel, picture.title);
   for (int64_t i = 0; i < count; ++i) {

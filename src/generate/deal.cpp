@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "skein/core/numbers.h"
+
 namespace skein::generate {
 namespace {
 
@@ -27,7 +29,7 @@ std::vector<Run> runs_of(const std::vector<std::vector<int32_t>>& prompts, size_
 std::vector<std::vector<size_t>> deal_prompts(const std::vector<std::vector<int32_t>>& prompts,
                                               int ranks) {
   const size_t count = ranks;
-  std::vector<Run> runs = runs_of(prompts, (prompts.size() + count - 1) / count);
+  std::vector<Run> runs = runs_of(prompts, pieces_of(std::ssize(prompts), ranks));
   std::stable_sort(runs.begin(), runs.end(), [&](const Run& a, const Run& b) {
     return prompts[a.first].size() > prompts[b.first].size();
   });

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {
@@ -20,9 +21,9 @@ constexpr int64_t kMost = int64_t{1} << 62;  // what can be rounded up
 
 // Size classes a sixteenth of a power of two apart: at most 6% are lost to rounding.
 int64_t size_class(int64_t bytes) {
-  if (bytes <= 1024) return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (bytes <= 1024) return rounded_up(bytes, kAlignment);
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes)) - 5);
-  return (bytes + step - 1) / step * step;
+  return rounded_up(bytes, step);
 }
 
 [[noreturn]] void refuse(int64_t bytes) {
@@ -33,7 +34,7 @@ int64_t size_class(int64_t bytes) {
 
 std::byte* from_system(int64_t bytes) {
   const int64_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-  const int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  const int64_t rounded = rounded_up(bytes, alignment);
   auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
   if (!data) refuse(bytes);
   if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);

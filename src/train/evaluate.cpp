@@ -38,7 +38,7 @@ void count_tokens(const data::Batch& batch, const std::vector<int64_t>& bytes, E
 int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t multiple) {
   if (stride > context) return context;  // and the stride is refused
   const int64_t step = stride > 0 ? std::min(stride, tokens) : 1;
-  const int64_t filled = (std::max<int64_t>(1, tokens - 1) + step - 1) / step * step;
+  const int64_t filled = rounded_up(std::max<int64_t>(1, tokens - 1), step);
   return std::min(context, rounded_up(filled, multiple));
 }
 

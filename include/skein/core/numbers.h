@@ -42,9 +42,11 @@ constexpr To narrow(From value, const char* file = __builtin_FILE(), int line = 
   return static_cast<To>(value);
 }
 
+// How many parts of `part` hold `count`; the last one may be less.
+constexpr int64_t pieces_of(int64_t count, int64_t part) { return (count + part - 1) / part; }
 // The least multiple of `multiple` that is not below `count`.
 constexpr int64_t rounded_up(int64_t count, int64_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
+  return pieces_of(count, multiple) * multiple;
 }
 
 // The quotient of two numbers that may be counts.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/nn/distance_bias.h"
 #include "skein/nn/layers.h"
 #include "skein/ops/attention.h"
@@ -19,8 +20,8 @@ struct GridWindows {
   int64_t side = 7;   // of a window, in tokens
   int64_t shift = 0;  // below `side`
 
-  int64_t padded_rows() const { return (rows + side - 1) / side * side; }
-  int64_t padded_columns() const { return (columns + side - 1) / side * side; }
+  int64_t padded_rows() const { return rounded_up(rows, side); }
+  int64_t padded_columns() const { return rounded_up(columns, side); }
   int64_t places() const { return side * side; }  // of a window
   int64_t count() const { return padded_rows() * padded_columns() / places(); }
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -50,7 +51,7 @@ std::unique_ptr<const FileDescriptor> MappedFile::open_again(const std::string& 
 
 void MappedFile::let_go(const std::byte* from, int64_t bytes) const {
   const int64_t page = ::sysconf(_SC_PAGESIZE), begin = from - at(0);
-  const int64_t first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
+  const int64_t first = rounded_up(begin, page), last = (begin + bytes) / page * page;
   if (first < last)
     ::madvise(static_cast<std::byte*>(data_) + first, static_cast<size_t>(last - first),
               MADV_DONTNEED);

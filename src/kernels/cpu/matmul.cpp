@@ -21,8 +21,6 @@ struct Grid {
   int64_t high = 0, wide = 0, cost = 0;
 };
 
-int64_t pieces_of(int64_t tiles, int64_t parts) { return (tiles + parts - 1) / parts; }
-
 // Packing an element of an operand takes about as long as multiplying it this many times.
 constexpr int64_t kCopyCost = 16;
 
@@ -52,7 +50,7 @@ bool multiply_decoding(const Product<C, T>& p) {
   if constexpr (sizeof(Unit) == 4 && !std::is_same_v<Unit, TilePair>) {
     constexpr int64_t kColumnsAtOnce = 512;
     const int64_t rows = p.size.rows, columns = p.size.columns;
-    parallel_ranges(columns, std::max<int64_t>(128, pieces_of(thread_share(columns), 16) * 16),
+    parallel_ranges(columns, std::max<int64_t>(128, rounded_up(thread_share(columns), 16)),
                     [&](int64_t begin, int64_t end) {
                       float* sums = scratch<float>(Scratch::strip, kFewRows * kColumnsAtOnce);
                       for (int64_t j = begin; j < end; j += kColumnsAtOnce) {

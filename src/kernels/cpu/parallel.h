@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <omp.h>
 
+#include "skein/core/numbers.h"
+
 namespace skein::kernels {
 
 // Calls body(begin, end) over [0, count) in pieces of `grain`, on all threads when there is enough
 // to do.
 template <class Body>
 void parallel_ranges(int64_t count, int64_t grain, const Body& body) {
-  const int64_t pieces = (count + grain - 1) / grain;
+  const int64_t pieces = pieces_of(count, grain);
   const int threads = static_cast<int>(std::min<int64_t>(omp_get_max_threads(), pieces));
   if (threads <= 1) {
     for (int64_t piece = 0; piece < pieces; ++piece)

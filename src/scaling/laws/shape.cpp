@@ -62,8 +62,7 @@ struct Nearest {
 void try_layers(int64_t layers, double wanted, const ModelConfig& base, const ShapeRule& rule,
                 Nearest& best) {
   const int64_t together = rule.heads_together;
-  for (int64_t heads = (rule.least_heads + together - 1) / together * together;;
-       heads += together) {
+  for (int64_t heads = rounded_up(rule.least_heads, together);; heads += together) {
     const ModelConfig model = with_shape(base, layers, heads * rule.d_head, rule.d_head, together);
     int64_t& of_a_block = best.of_a_block[heads];
     if (of_a_block == 0) of_a_block = numbers_of_a_block(model);
