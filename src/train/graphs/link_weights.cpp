@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <span>
 
 #include "skein/core/error.h"
@@ -163,12 +164,14 @@ struct Sharpness {
   int64_t nodes = 0;
   double largest = 0, equal = 0, entropy = 0;
 
+  // Of shares of their sum, which is not 1 where weights are GCN's.
   void add(std::span<const double> weights) {
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     ++nodes;
     equal += 1.0 / static_cast<double>(weights.size());
-    largest += *std::ranges::max_element(weights);
+    largest += *std::ranges::max_element(weights) / sum;
     for (const double weight : weights)
-      if (weight > 0) entropy -= weight * std::log(weight);
+      if (weight > 0) entropy -= weight / sum * std::log(weight / sum);
   }
 };
 

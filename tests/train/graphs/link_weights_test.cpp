@@ -132,6 +132,16 @@ TEST_F(LinkWeightsOfModels, OfMeansAreAlike) {
             "mean, where equal ones were 0.500; entropy 0.69 nats");
 }
 
+// GCN's do not sum to 1.
+TEST_F(LinkWeightsOfModels, AreToldAsSharesOfTheirSum) {
+  WeighedGraph graph;
+  graph.layers.push_back({.layer = 0, .from = {1, 2}, .to = {0, 0}});
+  graph.layers[0].weights = Tensor::from(std::vector<double>{1.5, 0.5}, {2, 1});
+  EXPECT_EQ(weight_lines({graph}).at(0),
+            "layer 0, head 0: over 1 nodes with several links the largest weight is 0.750 in the "
+            "mean, where equal ones were 0.500; entropy 0.56 nats");
+}
+
 TEST_F(LinkWeightsOfModels, AreWrittenAsNumbersAndPictures) {
   run(small_graph_run(store_), 1, "graphs");
   const auto graphs = weighed(store_, {.count = 2});
