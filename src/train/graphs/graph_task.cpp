@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
 #include "skein/train/graphs/graph_scores.h"
@@ -334,6 +335,12 @@ std::unique_ptr<GraphTask> made_task(PretrainConfig& run, GraphData data,
   data::GraphSizes sizes = sizes_in(data);
   auto made = std::make_unique<GraphTask>(run, std::move(data), config.neighbours, adapts);
   sizes.links_per_node = made->links_per_node();
+  const int64_t samples = made->samples().samples_per_epoch(), batch = run.train.global_batch;
+  if (batch > samples)
+    log::warn(
+        "a step takes {} samples (train.global_batch), but data.train has {}, which are learnt "
+        "several times a step; give train.global_batch={}",
+        batch, samples, samples);
   run.model.architecture->take_graphs(run.model, sizes);
   return made;
 }

@@ -240,6 +240,20 @@ TEST_F(GraphTasks, RandomNumbersAreThoseOfLaterEvaluations) {
                   "loss"));
 }
 
+TEST_F(GraphTasks, WarnOfStepsWithASampleManyTimes) {
+  GraphConfig c = small(nodes_);
+  const auto warned = [&] {
+    testing::internal::CaptureStderr();
+    task(c);
+    return testing::internal::GetCapturedStderr().find(
+               "a step takes 16 samples (train.global_batch), but data.train has 1, which") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(warned());
+  c.run.train.global_batch = 1;
+  EXPECT_FALSE(warned());
+}
+
 TEST_F(GraphTasks, RefuseWhatDoesNotFit) {
   const auto refused = [&](const GraphConfig& c, std::initializer_list<std::string> words) {
     expect_error(ExitCode::usage, words, [&] {
