@@ -140,6 +140,7 @@ expect 0 "done:" "$bin/skein" finetune --checkpoint.load=run --data.train=folder
 grep -q "validation: loss .* accuracy 1.0000" output || { cat output >&2; die "it has unlearnt its classes"; }
 expect 0 "accuracy 1.0000" "$bin/skein" eval --checkpoint.path=tuned --data.test=folders.h5
 "${images[@]}" --images.classes=ring,cross --output.path=turned.h5 --run.quiet set
+expect 2 "turned.h5 has the classes ring, cross, but run/checkpoints" "$bin/skein" eval --checkpoint.path=run --data.test=turned.h5
 expect 0 "tensors that begin anew: classifier.bias, classifier.weight" "$bin/skein" finetune --checkpoint.load=run --data.train=turned.h5 \
   --task.epochs=1 --train.global_batch=10 --run.dir=turned
 # Pictures are read in the units of what was learnt before, whatever the new ones have.
