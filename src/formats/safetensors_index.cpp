@@ -1,8 +1,7 @@
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "skein/core/error.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/formats/safetensors.h"
@@ -20,9 +19,7 @@ std::string read_whole(const std::string& path) {
   const auto bytes = std::filesystem::file_size(path, error);
   require(!error && bytes <= kMostIndexBytes, "{} has {} bytes; {} is the most of an index", path,
           bytes, kMostIndexBytes);
-  std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), "cannot open {}", path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_text(path);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "skein/generate/prompts.h"
 
+#include <cstring>
 #include <fstream>
 #include <iostream>
 
 #include "skein/core/error.h"
+#include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 
@@ -35,8 +37,9 @@ std::vector<Question> prompts_in(const std::string& path, PromptFormat format) {
   std::vector<Question> prompts;
   std::ifstream file;
   if (path != "-") {
+    require(!is_folder(path), "generate.input={} is a folder; give a file of prompts", path);
     file.open(path);
-    require(file.is_open(), "generate.input={} cannot be opened", path);
+    if (!file.is_open()) fail_to_open(errno, "generate.input={} cannot be opened", path);
   }
   std::istream& in = path == "-" ? std::cin : file;
   int number = 0, blank = 0;
@@ -50,6 +53,7 @@ std::vector<Question> prompts_in(const std::string& path, PromptFormat format) {
     prompts.push_back({{{"user", prompt_of(line, format, path, number)}},
                        format == PromptFormat::jsonl ? line : ""});
   }
+  if (in.bad()) fail("generate.input={} cannot be read: {}", path, std::strerror(errno));
   require(!prompts.empty(), "generate.input={} holds no prompt", path);
   if (blank > 0)
     log::warn("generate.input={}: {} of {} lines are empty, and get no answer", path, blank,

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "skein/core/error.h"
+#include "skein/core/files/files.h"
 #include "skein/core/strings.h"
 
 #include "template_form.h"
@@ -39,10 +38,7 @@ ChatTemplate::NamedTemplate ChatTemplate::found(const std::string& spec) {
   std::error_code error;
   require(std::filesystem::is_regular_file(spec, error),
           "\"{}\" is neither a chat template ({}) nor a JSON file of one", spec, template_names());
-  std::ifstream file(spec, std::ios::binary);
-  require(file.is_open(), "the chat template {} cannot be read", spec);
-  return read({std::istreambuf_iterator<char>(file), {}},
-              fmt::format("the chat template {}", spec));
+  return read(read_text(spec), fmt::format("the chat template {}", spec));
 }
 
 ChatTemplate::ChatTemplate(const std::string& spec, const Tokenizer& tokenizer)

@@ -39,8 +39,11 @@ TEST(Prompts, AreRecordsOfJson) {
 
 TEST(Prompts, ThatAreNoneAreRefused) {
   const Scratch scratch;
-  expect_error(ExitCode::usage, {"generate.input=" + scratch.file("none") + " cannot be opened"},
+  expect_error(ExitCode::usage,
+               {"generate.input=" + scratch.file("none") + " cannot be opened: No such file"},
                [&] { prompts_in(scratch.file("none"), PromptFormat::text); });
+  expect_error(ExitCode::usage, {"generate.input=" + scratch.path() + " is a folder"},
+               [&] { prompts_in(scratch.path(), PromptFormat::text); });
   write_file(scratch.file("empty"), "\n\r\n");
   expect_error(ExitCode::usage, {"generate.input=" + scratch.file("empty") + " holds no prompt"},
                [&] { prompts_in(scratch.file("empty"), PromptFormat::text); });

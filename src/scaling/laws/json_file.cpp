@@ -1,24 +1,22 @@
 #include "json_file.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
-#include "skein/core/error.h"
+#include "skein/core/files/files.h"
 
 namespace skein::scaling {
 
 std::string json_file_text(const std::string& path, const std::string& wanted) {
-  constexpr std::streamsize kMostBytes = 256 << 20;
-  std::error_code ignored;
-  require(!std::filesystem::is_directory(path, ignored), "{} is a folder; give {}", path, wanted);
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  require(file.is_open(), "{} cannot be read; give {}", path, wanted);
-  const std::streamsize size = file.tellg();
-  require(size >= 0 && size <= kMostBytes, "{} has {} bytes, which is too much; give {}", path,
-          size, wanted);
-  file.seekg(0);
-  return {std::istreambuf_iterator<char>(file), {}};
+  namespace fs = std::filesystem;
+  constexpr uintmax_t kMostBytes = 256 << 20;
+  std::error_code error;
+  const fs::file_status found = fs::status(path, error);
+  if (error) fail_to_open(error.value(), "give {}; {} cannot be read", wanted, path);
+  require(fs::is_regular_file(found), "{} is {}; give {}", path,
+          fs::is_directory(found) ? "a folder" : "no regular file", wanted);
+  const uintmax_t bytes = fs::file_size(path);
+  require(bytes <= kMostBytes, "{} has {} bytes, which is too much; give {}", path, bytes, wanted);
+  return read_text(path);
 }
 
 }  // namespace skein::scaling

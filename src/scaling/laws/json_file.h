@@ -5,8 +5,8 @@
 
 namespace skein::scaling {
 
-// All of it. Usage errors where it cannot be read, is a folder or has more than 256 MiB; wanted:
-// what to give instead.
+// All of it. Usage errors where there is none, or it is no regular file or has more than 256 MiB;
+// wanted: what to give instead.
 std::string json_file_text(const std::string& path, const std::string& wanted);
 
 }  // namespace skein::scaling

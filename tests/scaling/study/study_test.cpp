@@ -285,8 +285,9 @@ TEST(StudyJson, OtherFilesAreNoFits) {
       {"no fit of approach 3", "one size"});
   refuse("{\"skein_fit\": 2}", {"\"skein_fit\": 2", "reads 1"});
   refuse("{\"skein_fit\": \"1\"}", {"\"skein_fit\": \"1\"", "reads 1"});
-  expect_error(ExitCode::usage, {"nowhere.json", "cannot be read"},
+  expect_error(ExitCode::usage, {"nowhere.json cannot be read: No such file"},
                [] { read_fit("nowhere.json"); });
+  expect_error(ExitCode::usage, {"/dev/null is no regular file"}, [] { read_fit("/dev/null"); });
   const TableFile folder("");
   expect_error(ExitCode::usage, {"is a folder", "skein fit --output.path"},
                [&] { read_fit(folder.folder()); });
