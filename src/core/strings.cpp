@@ -84,6 +84,13 @@ std::string json_fault(std::string_view said) {
   return excerpt(said.substr(bracket + 2));
 }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string made = "\"";
+  for (const char c : text) made += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return made + "\"";
+}
+
 std::string listed(const std::vector<std::string>& words) {
   std::string list;
   for (const std::string& word : words) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "skein/core/strings.h"
+
 namespace skein::plot {
 namespace {
 
@@ -19,13 +21,6 @@ constexpr InkColours kInkColours[kInks] = {
     {"size-5", "#28a06f", "#45c88b"},  {"size-6", "#56ad46", "#7fd65c"},
     {"size-7", "#90b029", "#b5de2b"},  {"size-8", "#c2a318", "#fde725"}};
 constexpr size_t kMostPoints = 4000;
-
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string made = "\"";
-  for (const char c : text) made += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return made + "\"";
-}
 
 std::string csv_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.17g}", value) : "";
@@ -51,13 +46,13 @@ std::vector<Sample> drawn_samples(const Series& series) {
 std::string figure_csv(const Figure& figure) {
   std::string made = "panel,series,x,y,low,high,run\n";
   for (const Panel& panel : figure.panels) {
-    const std::string name = csv_text(panel.title.empty() ? figure.title : panel.title);
+    const std::string name = csv_field(panel.title.empty() ? figure.title : panel.title);
     for (const Series& series : panel.series)
       for (const Sample& one : series.samples) {
         if (!std::isfinite(one.x)) continue;
-        made += fmt::format("{},{},{},{},{},{},{}\n", name, csv_text(series.title),
+        made += fmt::format("{},{},{},{},{},{},{}\n", name, csv_field(series.title),
                             csv_number(one.x), csv_number(one.y), csv_number(one.low),
-                            csv_number(one.high), csv_text(one.name));
+                            csv_number(one.high), csv_field(one.name));
       }
   }
   return made;

@@ -26,6 +26,8 @@ struct TextHash {
 // Without the blanks at both ends.
 std::string trimmed(std::string_view text, std::string_view blanks = kBlanks);
 
+// As a field of CSV: in quotes where it must be.
+std::string csv_field(std::string_view text);
 // Control characters but those in `kept`, and bytes that are no UTF-8, as \x1B.
 std::string visible(std::string_view text, std::string_view kept = "\t");
 // The visible form of its first `most` bytes, whole characters, "..." for what is left out.

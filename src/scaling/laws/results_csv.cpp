@@ -1,18 +1,14 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "skein/core/strings.h"
+
 #include "run_columns.h"
 
 namespace skein::scaling {
 namespace {
 
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char byte : text) quoted += byte == '"' ? std::string("\"\"") : std::string(1, byte);
-  return quoted + "\"";
-}
-
+std::string field(const std::string& text) { return csv_field(text); }
 std::string field(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 std::string field(int64_t value) { return fmt::format("{}", value); }
 
