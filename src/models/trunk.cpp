@@ -112,12 +112,6 @@ Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parall
                  block_specs(c, piece, sequence_parallel_));
 }
 
-Pass Trunk::carried_out(const Pass& pass) const {
-  Pass made = pass;
-  made.sequence_parallel = pass.sequence_parallel && sequence_parallel_;
-  return made;
-}
-
 Var Trunk::operator()(const Flow& flow, const Pass& pass) const {
   const Pass inner = carried_out(pass);
   return (*stack_)(embedding_ ? (*embedding_)(inner) : flow.only(), inner);

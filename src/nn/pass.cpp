@@ -11,9 +11,9 @@ uint64_t Pass::dropout_key(int block, int site) const {
   return uint64_t{bits[0]} << 32 | bits[1];
 }
 
-Pass Pass::whole() const {
+Pass Pass::divided(bool model) const {
   Pass made = *this;
-  made.sequence_parallel = false;
+  made.sequence_parallel = sequence_parallel && model;
   return made;
 }
 

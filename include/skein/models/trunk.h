@@ -51,7 +51,7 @@ class Trunk {
   std::vector<FlowPart> flow_parts(const Pass& pass) const;
   // The pass as this model carries it out: without sequence parallelism where the model has one
   // shard only.
-  Pass carried_out(const Pass& pass) const;
+  Pass carried_out(const Pass& pass) const { return pass.divided(sequence_parallel_); }
   NormSpec norm_spec(const std::string& name) const {
     return skein::norm_spec(config_, name, sequence_parallel_);
   }

@@ -33,7 +33,9 @@ struct Pass {
 
   const data::Sequence& sequence() const { return reads ? *reads : *batch; }
   // The same pass for work in which every rank holds all positions.
-  Pass whole() const;
+  Pass whole() const { return divided(false); }
+  // The same pass, divided over positions only where the model is.
+  Pass divided(bool model) const;
   // The key of one dropout site: block (or -1 for the embedding) and number in it.
   uint64_t dropout_key(int block, int site) const;
 };

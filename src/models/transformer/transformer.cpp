@@ -99,12 +99,6 @@ void Transformer::add_head(int chunk, Parameters& parameters) {
                                .constant = bias == HeadBias::kept});
 }
 
-Pass Transformer::carried_out(const Pass& pass) const {
-  Pass made = pass;
-  made.sequence_parallel = pass.sequence_parallel && sequence_parallel_;
-  return made;
-}
-
 Var Transformer::biased(const std::optional<DistanceBias>& table, int64_t length,
                         const Pass& pass) const {
   if (!table) return {};

@@ -57,7 +57,7 @@ class Transformer : public Model, public Predictor {
   bool has_bias() const { return config_.positions == Positions::distance; }
   // Of a piece with blocks of the decoder: whether what enters it is the encoder's.
   bool begins_decoder() const { return first_ <= decoder_; }
-  Pass carried_out(const Pass& pass) const;
+  Pass carried_out(const Pass& pass) const { return pass.divided(sequence_parallel_); }
   Var biased(const std::optional<DistanceBias>& table, int64_t length, const Pass& pass) const;
   Var output_dropout(const Var& x, int site, const Pass& pass) const;
   Stream encoded(const Flow& flow, const Pass& pass) const;
