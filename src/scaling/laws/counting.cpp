@@ -29,13 +29,6 @@ const std::map<FlopCount, const char*>& flop_counts() {
   return names;
 }
 
-std::vector<const ScalingRun*> done_runs(const ScalingTable& table) {
-  std::vector<const ScalingRun*> runs;
-  for (const ScalingRun& run : table.runs)
-    if (run.status == "done") runs.push_back(&run);
-  return runs;
-}
-
 bool known(const std::vector<const ScalingRun*>& runs, const Convention& convention) {
   return std::all_of(runs.begin(), runs.end(), [&](const ScalingRun* run) {
     return !std::isnan(parameters_of(*run, convention.parameters)) &&
@@ -73,6 +66,13 @@ std::string lines_without(const std::vector<const ScalingRun*>& runs,
 }
 
 }  // namespace
+
+std::vector<const ScalingRun*> done_runs(const ScalingTable& table) {
+  std::vector<const ScalingRun*> runs;
+  for (const ScalingRun& run : table.runs)
+    if (run.status == "done") runs.push_back(&run);
+  return runs;
+}
 
 std::string name(const Convention& convention) {
   return fmt::format("{}, {}", parameter_counts().at(convention.parameters),

@@ -19,13 +19,6 @@ using Runs = std::vector<const ScalingRun*>;
 constexpr double kOneValue = 1e-3;
 constexpr size_t kFewestWidths = 3, kFewestBatchesOfRule = 3;
 
-Runs done_runs(const ScalingTable& table) {
-  Runs runs;
-  for (const ScalingRun& run : table.runs)
-    if (run.status == "done") runs.push_back(&run);
-  return runs;
-}
-
 // "" where the sweep does not say, or not the same of all runs.
 std::string said(const ScalingTable& table, const std::string& key) {
   const auto found = table.settings.find(key);

@@ -67,6 +67,7 @@ struct ScalingTable {
   // batch_rule; empty: not known
   Settings settings = {};
 };
+std::vector<const ScalingRun*> done_runs(const ScalingTable& table);
 
 // N or C of a run under a convention; kUnknown where the table does not say.
 double parameters_of(const ScalingRun& run, ParameterCount count);
