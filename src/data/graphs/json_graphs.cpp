@@ -81,7 +81,7 @@ void add_nodes(const Json& nodes, const GraphFilesConfig& config, const std::str
 using NodeIds = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
 
 std::string id_of(const Json& value, const std::string& where) {
-  if (value.is_string()) return trimmed(value.get_ref<const std::string&>());
+  if (value.is_string()) return skein::trimmed(value.get_ref<const std::string&>());
   require(is_whole<int64_t>(value),
           "{}: the id of a node is {}; a text or a whole number belongs "
           "there",
@@ -139,7 +139,7 @@ void read_link_rows(const std::string& path, const GraphFilesConfig& config, Gra
   if (config.header) table.next_names(row);
   while (table.next(row)) {
     const std::string where = fmt::format("{}:{}", path, row.line);
-    for (std::string& field : row.fields) field = trimmed(field);
+    for (std::string& field : row.fields) field = skein::trimmed(field);
     if (width == 0) width = row.fields.size();
     require(row.fields.size() == width && width >= 2,
             "{}: the row has {} columns; two nodes and what is known of their link belong there, "
