@@ -23,8 +23,6 @@ double number(int64_t value) { return static_cast<double>(value); }
 bool is_matrix(const Parameter& p) { return p.local.rank() == 2 && p.meets != RowKind::looked_up; }
 bool is_head(const Parameter& p) { return is_matrix(p) && p.split == Split::vocab; }
 
-std::string size_text(double bytes) { return readable_size(static_cast<int64_t>(bytes)); }
-
 struct Change {
   std::string text;
   MemoryShape shape;
@@ -253,13 +251,14 @@ void describe_fullest_rank(const ModelConfig& model, const ParallelConfig& paral
 std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
   const RankMemory now = memory_of(model, shape);
   std::string text =
-      fmt::format("By formula a rank needs {}: values {}, gradients {}", size_text(now.total()),
-                  size_text(now.values), size_text(now.gradients));
-  if (now.waiting > 0) text += fmt::format(", sums of groups {}", size_text(now.waiting));
-  text += ", optimizer " + size_text(now.optimizer);
-  if (now.others > 0) text += ", other models " + size_text(now.others);
-  text += fmt::format(", packed weights {}, activations {}, work space {}", size_text(now.packed),
-                      size_text(now.activations), size_text(now.work));
+      fmt::format("By formula a rank needs {}: values {}, gradients {}", readable_size(now.total()),
+                  readable_size(now.values), readable_size(now.gradients));
+  if (now.waiting > 0) text += fmt::format(", sums of groups {}", readable_size(now.waiting));
+  text += ", optimizer " + readable_size(now.optimizer);
+  if (now.others > 0) text += ", other models " + readable_size(now.others);
+  text +=
+      fmt::format(", packed weights {}, activations {}, work space {}", readable_size(now.packed),
+                  readable_size(now.activations), readable_size(now.work));
   const char* between = ". It would need ";
   const Changes changes(model, shape);
   for (const Change& change : changes.all()) {
@@ -271,7 +270,7 @@ std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
       total = memory_of(model, change.shape).total();
     });
     if (total >= now.total()) continue;
-    text += fmt::format("{}{} with {}", between, size_text(total), change.text);
+    text += fmt::format("{}{} with {}", between, readable_size(total), change.text);
     between = ", ";
   }
   return text;
@@ -298,7 +297,7 @@ Place place_of(Device device) {
   std::string name = "host " + host_name();
   if (limits.memory_limit > 0)
     name += fmt::format(", where a cgroup ends who takes more than {}",
-                        size_text(number(limits.memory_limit)));
+                        readable_size(limits.memory_limit));
   return {host_name(), name, number(limits.available)};
 }
 
@@ -336,8 +335,8 @@ void require_memory(Group& world, Device device, const ModelConfig& model,
     fail_usage(
         "the model does not fit: {} rank{} {} from step to step, activations left out, and "
         "{} can be taken on {}. {}",
-        demand.ranks, one ? " keeps" : "s keep", size_text(demand.bytes), size_text(left[rank]),
-        names[rank], memory_advice(model, shape));
+        demand.ranks, one ? " keeps" : "s keep", readable_size(demand.bytes),
+        readable_size(left[rank]), names[rank], memory_advice(model, shape));
   }
 }
 

@@ -24,8 +24,6 @@ constexpr double kTimed = 0.3;  // seconds of products
 // Larger products are no faster, and their operands may not fit where the model does not.
 constexpr int64_t kWidest = 2048, kMostHidden = 8192;
 
-std::string size_text(double bytes) { return readable_size(static_cast<int64_t>(bytes)); }
-
 double own_rate(const PretrainConfig& config) {
   const Device device = device_of(config.parallel.device);
   const int64_t rows = std::min(config.train.micro_batch * config.model.context, kWidest),
@@ -91,14 +89,14 @@ std::string layout_line(const MeshShape& sizes, const BatchPlan& plan) {
 }
 
 std::string memory_text(const RankMemory& memory) {
-  std::string text = fmt::format("{} = values {} + gradients {}", size_text(memory.total()),
-                                 size_text(memory.values), size_text(memory.gradients));
-  if (memory.waiting > 0) text += " + sums of groups " + size_text(memory.waiting);
-  text += " + optimizer " + size_text(memory.optimizer);
-  if (memory.others > 0) text += " + other models " + size_text(memory.others);
+  std::string text = fmt::format("{} = values {} + gradients {}", readable_size(memory.total()),
+                                 readable_size(memory.values), readable_size(memory.gradients));
+  if (memory.waiting > 0) text += " + sums of groups " + readable_size(memory.waiting);
+  text += " + optimizer " + readable_size(memory.optimizer);
+  if (memory.others > 0) text += " + other models " + readable_size(memory.others);
   return text + fmt::format(" + packed weights {} + activations {} + work space {}",
-                            size_text(memory.packed), size_text(memory.activations),
-                            size_text(memory.work));
+                            readable_size(memory.packed), readable_size(memory.activations),
+                            readable_size(memory.work));
 }
 
 std::string memory_lines(const std::string& own, const PretrainConfig& config, Group& world) {
@@ -129,10 +127,10 @@ std::string disk_line(const PretrainConfig& config, double checkpoint) {
     log::warn(
         "run.dir={}: {} are free in {}, and checkpoints take up to {} there; free some, give "
         "another folder, or a smaller checkpoint.keep than {}",
-        config.run.dir, readable_size(left), there, size_text(most), config.checkpoint.keep);
+        config.run.dir, readable_size(left), there, readable_size(most), config.checkpoint.keep);
   return fmt::format(
       "disk      {} a checkpoint, {} at most while one is written; {} are free in {}\n",
-      size_text(checkpoint), size_text(most), readable_size(left), there);
+      readable_size(checkpoint), readable_size(most), readable_size(left), there);
 }
 
 std::string time_line(double seconds, const std::string& step, int64_t left, double rate,
