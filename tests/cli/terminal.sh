@@ -4,7 +4,8 @@ source "$(dirname "$0")/expect.sh"
 skein="$bin/skein"
 
 make_stores
-train="$skein pretrain $small --train.steps=60 --run.log_every=20 --run.tensorboard=false"
+# Steps of so many samples that the bar is drawn between them.
+train="$skein pretrain $small --train.global_batch=64 --train.steps=60 --run.log_every=20 --run.tensorboard=false"
 escape=$(printf '\033')
 
 # On a terminal, which is what script(1) gives to a command.
