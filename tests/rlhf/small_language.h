@@ -5,7 +5,7 @@
 
 namespace skein::rlhf {
 
-inline const std::string kSmallLanguage = R"(alphabet A B
+inline const std::string kLengthLanguage = R"(alphabet A B
 end </s>
 separator <sep>
 pad <pad>

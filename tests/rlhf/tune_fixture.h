@@ -15,7 +15,7 @@
 
 namespace skein::rlhf {
 
-inline const std::string kTunedLanguage = kSmallLanguage + "beta 0.25\nclosed 0.5\n";
+inline const std::string kTunedLanguage = kLengthLanguage + "beta 0.25\nclosed 0.5\n";
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 struct Tuned {

@@ -169,7 +169,7 @@ class DpoOracle : public testing::Test {
 
   test::Scratch folder_;
   oracle::OracleLanguage language_ =
-      oracle::parse_oracle_language(kSmallLanguage + "beta 0.5\n", "the test");
+      oracle::parse_oracle_language(kLengthLanguage + "beta 0.5\n", "the test");
   train::PretrainConfig config_;
 };
 
