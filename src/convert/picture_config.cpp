@@ -107,8 +107,9 @@ std::optional<data::Fitting> middle_in(const WantedSides& size, const WantedSide
       size.width < crop.width || (size.shorter && !square))
     return {};
   if (size.height == crop.height && size.width == crop.width) return how;
-  how.height = (size.height * form.height + crop.height / 2) / crop.height;
-  how.width = (size.width * form.width + crop.width / 2) / crop.width;
+  how.height = size.height;
+  how.width = size.width;
+  how = scaled(how, {crop.height, crop.width}, {form.height, form.width});
   if (how.width > data::kMostFittedPixels / how.height) return {};
   return how;
 }

@@ -140,22 +140,28 @@ const std::vector<std::pair<std::string, Resampling>>& resamplings() {
   return all;
 }
 
-namespace {
-
-template <class Value>
-std::string name_in(const std::vector<std::pair<std::string, Value>>& names, Value value) {
-  return std::ranges::find(names, value, &std::pair<std::string, Value>::second)->first;
+const std::string& name_of(Fit fit) {
+  return std::ranges::find(fits(), fit, &std::pair<std::string, Fit>::second)->first;
 }
 
-}  // namespace
+const std::string& name_of(Resampling how) {
+  return std::ranges::find(resamplings(), how, &std::pair<std::string, Resampling>::second)->first;
+}
+
+Fitting scaled(Fitting how, const std::pair<int64_t, int64_t>& from,
+               const std::pair<int64_t, int64_t>& to) {
+  how.height = (how.height * to.first + from.first / 2) / from.first;
+  how.width = (how.width * to.second + from.second / 2) / from.second;
+  return how;
+}
 
 std::string told(const Fitting& how) {
   const std::string middle =
       how.height == 0
           ? ""
           : fmt::format(" to {} x {} pixels, of which they are the middle", how.height, how.width);
-  return fmt::format("images.fit={} and images.resampling={}{}", name_in(fits(), how.fit),
-                     name_in(resamplings(), how.resampling), middle);
+  return fmt::format("images.fit={} and images.resampling={}{}", name_of(how.fit),
+                     name_of(how.resampling), middle);
 }
 
 namespace {

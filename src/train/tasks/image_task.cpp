@@ -210,7 +210,7 @@ void take_positions(ImageTask& task, const ModelConfig& before, const ModelConfi
 }
 
 // Those of a model to begin from.
-void take_units(ImageData& data, const TrainedModel& source) {
+void take_units(ImageData& data, const TrainedModel& source, const ModelConfig& model) {
   const auto before = label_head(source.state.notes, source.info.path);
   if (!before || !before->reads_images()) {
     log::warn("{} does not say in which units it reads pictures; those of {} are taken",
@@ -220,10 +220,16 @@ void take_units(ImageData& data, const TrainedModel& source) {
   const data::PictureForm form = form_in(source, *before);
   data.head.picture_mean = form.mean;
   data.head.picture_deviation = form.deviation;
-  data.head.fitting = before->fitting;
-  if (before->fitting != data::Fitting{})
+  const data::PictureForm now = model.architecture->picture_form(model);
+  data::Fitting& how = data.head.fitting;
+  how = scaled(before->fitting, {form.height, form.width}, {now.height, now.width});
+  require(how.width <= data::kMostFittedPixels / std::max<int64_t>(1, how.height),
+          "{} reads the middle of pictures, which of {} x {} pixels is that of {} x {}; {} pixels "
+          "are the most",
+          source.info.path, now.height, now.width, how.height, how.width, data::kMostFittedPixels);
+  if (how != data::Fitting{})
     log::info("{} reads files of pictures by {}, which stores for it should be made with, too",
-              source.info.path, told(before->fitting));
+              source.info.path, told(how));
 }
 
 }  // namespace
@@ -257,7 +263,7 @@ std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const Trained
   ImageData data = opened(run, config.augment);
   take_classes(data);
   take_size(run, data.learnt.parts.front(), source);
-  take_units(data, source);
+  take_units(data, source, run.model);
   data.head.metric = config.task.metric;
   const auto begin_labels = [&](ModelConfig& model) {
     model.architecture->begin_labels(model, Head::sequence, data.head.outputs());

@@ -153,8 +153,8 @@ nlohmann::ordered_json pictures_of(const LabelHead& head) {
   nlohmann::ordered_json made{{"mean", head.picture_mean}, {"deviation", head.picture_deviation}};
   const data::Fitting& how = head.fitting;
   if (how == data::Fitting{}) return made;
-  made["fit"] = name_in(data::fits(), how.fit);
-  made["resampling"] = name_in(data::resamplings(), how.resampling);
+  made["fit"] = name_of(how.fit);
+  made["resampling"] = name_of(how.resampling);
   if (how.height > 0) made["middle_of"] = {how.height, how.width};
   return made;
 }

@@ -62,12 +62,16 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
     return c;
   }
 
-  // A run in the folder `name` that goes on from the weights of `from`, with pictures of this side.
+  // A run in the folder `name` that goes on from the weights of `from`, with pictures of this side;
+  // fitting: that of `from`.
   TrainResult finetuned(const std::string& from, const std::string& name, const std::string& store,
-                        int64_t side, int ranks = 1) const {
+                        int64_t side, int ranks = 1, const data::Fitting& fitting = {}) const {
     TrainResult result;
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.file(from), world);
+      TrainedModel source = open_trained_model(folder_.file(from), world);
+      auto head = label_head(source.state.notes, from);
+      head->fitting = fitting;
+      source.state.notes = to_notes(*head, 0);
       FinetuneConfig c = finetune_defaults();
       c.run.model = source.model;
       c.run.model.dropout = 0;
@@ -260,6 +264,16 @@ TEST_F(ImageTasks, LearnedPositionsAreResizedForOtherPictures) {
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 2e-3) << i;
   const auto alone = single_rank();
   EXPECT_EQ(open_trained_model(folder_.file("one"), *alone).model.context, 17);
+}
+
+TEST_F(ImageTasks, OtherPicturesAreTheMiddleOfOthersToo) {
+  run(small(), 1, "small");
+  const std::string large = write_pictures(folder_.file("large.h5"), {.side = 16});
+  finetuned("small", "one", large, 16, 1, {data::Fit::stretch, data::Resampling::bicubic, 9, 10});
+  const auto alone = single_rank();
+  const TrainedModel made = open_trained_model(folder_.file("one"), *alone);
+  EXPECT_EQ(label_head(made.state.notes, "one")->fitting,
+            (data::Fitting{data::Fit::stretch, data::Resampling::bicubic, 18, 20}));
 }
 
 TEST_F(ImageTasks, PositionsByWavesAreMadeAnewForOtherPictures) {

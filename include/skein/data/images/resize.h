@@ -47,6 +47,11 @@ struct Fitting {
 // With their names, as options and notes give them.
 const std::vector<std::pair<std::string, Fit>>& fits();
 const std::vector<std::pair<std::string, Resampling>>& resamplings();
+const std::string& name_of(Fit fit);
+const std::string& name_of(Resampling how);
+// For images of another height and width: what they are cut out of is as much larger or smaller.
+Fitting scaled(Fitting how, const std::pair<int64_t, int64_t>& from,
+               const std::pair<int64_t, int64_t>& to);
 // "images.fit=cut and images.resampling=bilinear", with the size that comes first.
 std::string told(const Fitting& how);
 
