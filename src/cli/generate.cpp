@@ -183,15 +183,19 @@ void generate(const GenerateCommand& command, const std::vector<std::string>& wo
       tokens, seconds, static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
 }
 
-// What the reading of records of conversations says, where there are none.
+// What the reading of records of conversations says, where there are none. A file may be that of
+// the run that has learnt them.
 void refuse_records(const Options& options, const GenerateCommand& c) {
   const bool reads = !c.input.empty() && c.format == generate::PromptFormat::jsonl;
+  const auto asked = [&](const char* key) {
+    return options.changed(key) && !options.from_file(key);
+  };
   for (const char* key : {"chat.kind", "chat.prompt", "chat.answer"})
-    require(!options.changed(key) || (c.form.chat && reads),
+    require(!asked(key) || (c.form.chat && reads),
             "{} is for records of conversations; give generate.chat, generate.format=jsonl and "
             "generate.input too, or leave it out",
             key);
-  require(!options.changed("chat.instructions") || c.form.chat,
+  require(!asked("chat.instructions") || c.form.chat,
           "chat.instructions is for conversations; give generate.chat too, or leave it out");
 }
 

@@ -175,6 +175,8 @@ expect 2 "base/checkpoints" $answer --checkpoint.path=base blue
 grep -q "knows no chat template" output || die "it is not said that the model knows no template"
 expect 2 "give generate.chat too" "$skein" generate --checkpoint.path=plain --generate.system=x blue
 expect 2 "chat.instructions is for conversations; give generate.chat too" "$skein" generate --checkpoint.path=plain --chat.instructions=alpaca blue
+printf '[chat]\nprompt = x\n' >of_a_run.ini
+expect 0 "prompts" "$skein" generate --config of_a_run.ini --checkpoint.path=plain blue
 expect 2 "chat.prompt is for records of conversations; give generate.chat, generate.format=jsonl and generate.input too" \
   "$skein" generate --checkpoint.path=plain --generate.chat --chat.prompt=x blue
 expect 2 "has no place for a turn of the system" $answer --checkpoint.path=base --generate.template=none --generate.system=x blue

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Options::Impl {
   std::string program, summary;
   std::vector<OptionEntry> entries;
   std::map<std::string, Options::Take> former;  // by key
+  std::set<std::string> from_files;             // keys
   std::vector<std::string> words;
   bool takes_words = false;
   HelpForm form = HelpForm::text;  // of help, as it was asked for

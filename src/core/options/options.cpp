@@ -143,6 +143,7 @@ void Options::set(const std::string& key, const std::string& text, const std::st
                suggestion(text, entry.labels));
   entry.value = *value;
   entry.origin = origin;
+  impl_->from_files.erase(key);
 }
 
 void Options::take_environment() {
@@ -234,8 +235,10 @@ Options::Outcome Options::parse(const std::vector<std::string>& args, bool allow
   if (line.help) return Outcome::help;
   if (!allow_words) refuse_words(line.words, impl_->entries);
   for (const std::string& path : line.configs)
-    for (const IniValue& value : own_values(path, impl_->entries, impl_->former, impl_->program))
+    for (const IniValue& value : own_values(path, impl_->entries, impl_->former, impl_->program)) {
       set(value.key, value.text, fmt::format("{}:{}", path, value.line));
+      impl_->from_files.insert(value.key);
+    }
   take_environment();
   for (const auto& [key, text] : line.flags) set(key, text, "flag --" + key);
   impl_->words = line.words;
@@ -273,5 +276,7 @@ bool Options::changed(const std::string& key) const {
   SKEIN_CHECK(entry != nullptr);
   return entry->value != entry->initial;
 }
+
+bool Options::from_file(const std::string& key) const { return impl_->from_files.contains(key); }
 
 }  // namespace skein

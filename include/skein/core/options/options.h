@@ -96,6 +96,8 @@ class Options {
   bool given(const std::string& key) const;
   // True when it is another than the default. A run's config.ini gives all.
   bool changed(const std::string& key) const;
+  // True when it comes from a file, which may hold options that concern other commands.
+  bool from_file(const std::string& key) const;
 
   std::string help() const;
   // Every key and its value as text, in the order of their binding; set() takes them back.
