@@ -229,10 +229,14 @@ MeasuredValues evaluate_text(EvaluateConfig& config, Options& options,
   refuse_others(options, On::text, source.info.path);
   take_over_text(options, source);
   std::unique_ptr<train::TextStore> encoded;
-  if (!config.text.empty()) require_tokenizer(source);
-  if (!config.text.empty())
+  if (!config.text.empty()) {
+    require_tokenizer(source);
+    // What each document begins with is not guessed.
+    if (!options.given("data.mask_document_ends") && !text_beginning(source).empty())
+      config.data.mask_document_ends = true;
     checkpoint::agree(world,
                       [&] { encoded = std::make_unique<train::TextStore>(config.text, source); });
+  }
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   const Architecture& architecture = *source.model.architecture;

@@ -106,6 +106,13 @@ expect 0 "its chat template, in Jinja, is kept for the way back and not read her
 printf 'The quick\nbrown fox\n' >begun.txt
 "$bin/skein" embed --checkpoint.path=run-begun --data.input=begun.txt --embed.pool=first 2>/dev/null | sed 's/.*embedding//' | uniq -c | grep -q "^ *2 " ||
   die "texts begin otherwise than the tokenizer asks"
+# It is not guessed: the first token of a text is the one that counts more.
+printf '{"text":"The quick"}\n{"text":"brown fox"}\n' >begun.jsonl
+judged() {
+  "$bin/skein" eval --checkpoint.path=$1 --data.text=begun.jsonl --eval.output=judged.json 2>/dev/null
+  grep -o '"tokens": [0-9]*' judged.json | grep -o '[0-9]*'
+}
+[ "$(judged run-begun)" = $(($(judged imported) + 1)) ] || die "what texts begin with is guessed"
 expect 0 "begins with the weights of" "$bin/skein" pretrain $small --train.steps=1 --checkpoint.load=imported --run.dir=further
 expect 0 "parameters" "$convert" further further_out
 expect 0 "parameters" "$convert" --to=llmc --dtype=bf16 trained model.bin
