@@ -227,6 +227,7 @@ void check_numbers(const TuneConfig& c) {
           "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from",
           c.run.lr.lr);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
+  check(c.run.train.loss_scale, c.run.precision());
 }
 
 void settle(PtxConfig& ptx, const train::PretrainConfig& run) {
