@@ -244,9 +244,10 @@ void GraphBuilder::settle_lists(NumberLists ReadGraph::*lists, GraphPart bag, Gr
     }
   const bool said = std::ranges::any_of(
       read_, [&](const ReadGraph& read) { return !(read.*lists).values.empty(); });
-  const bool empty = names(bag).known() && std::ranges::all_of(read_, [&](const ReadGraph& read) {
-                       return std::ssize((read.*lists).ends) == read.rows(bag);
-                     });
+  const bool empty =
+      bag != number && names(bag).known() && std::ranges::all_of(read_, [&](const ReadGraph& read) {
+        return std::ssize((read.*lists).ends) == read.rows(bag);
+      });
   if (!said && !empty) return;
   FeatureKind kind = list_kind(bag, number);
   if (kind == FeatureKind::automatic)
@@ -272,7 +273,7 @@ void GraphBuilder::settle_numbers(GraphPart from, GraphPart to) {
   require(numbers,
           "{} are to be numbers (graphs.feature_kind, link_kind, label_kind or vocabulary), but "
           "some are not: {}",
-          name_of(from), excerpt(listed(names)));
+          name_of(from), listed(names));
   require(!set_.of(to).used(), "{} are numbers beside lists of numbers", name_of(from));
   set_.of(to).width = 1;
   for (ReadGraph& read : read_) {

@@ -78,7 +78,6 @@ int64_t whole_number(std::string_view text, const std::string& where, const char
 
 class GraphBuilder {
  public:
-  // config.layout: not automatic.
   explicit GraphBuilder(const GraphFilesConfig& config);
 
   // The id of a category until all are known; -1 for none (""). A usage error for one that the

@@ -169,7 +169,8 @@ void check_form(const GraphRecords& store, const GraphForm& form, const std::str
             kColourColumn, store.records().name(), origin);
     constexpr const char* kAdvice = "make it with graphs.vocabulary, the store that is learnt from";
     require(own.size == input.size, "{} has {} of {}, but {} reads {}; {}", store.records().name(),
-            own.size, input.column, origin, input.size, kAdvice);
+            own.size, input.column, origin, input.size,
+            input.names_sum != 0 ? kAdvice : "make it with as many");
     require(own.names_sum == input.names_sum,
             "the categories of {} have other names in {} than {} knows; {}", input.column,
             store.records().name(), origin, kAdvice);

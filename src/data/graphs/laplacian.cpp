@@ -28,6 +28,7 @@ constexpr int64_t kWholeBasis = 300;  // nodes
 constexpr int64_t kMostEigenNumbers = int64_t{1} << 29;
 // Products until a basis is given up: with the matrix, and at first with a polynomial of it.
 constexpr int64_t kPlainProducts = 512, kFilteredProducts = 96;
+constexpr int64_t kMostVisits = int64_t{1} << 40;  // of nodes and links in products
 constexpr double kResidual = 1e-10, kTiny = 1e-9, kEqual = 1e-8;
 
 // In eight sums, which the processor can make at once.
@@ -257,7 +258,11 @@ class Search {
   // The largest `wanted` of what is left, or all of them; of a basis that sees them.
   std::vector<Found> grow(int64_t wanted, bool whole) {
     Filter filter;
-    int64_t most = whole ? left() : std::max(plain_products_, 4 * wanted);
+    int64_t most = left();
+    if (!whole) {
+      most = std::min(std::max(plain_products_, 4 * wanted), kMostEigenNumbers / graph_.nodes);
+      most = std::max(most, wanted);
+    }
     while (true) {
       Krylov made = krylov(wanted, most, whole, filter);
       if (made.settled) return ritz(made, std::min(wanted, std::ssize(made.basis)), filter);
@@ -275,7 +280,8 @@ class Search {
     Krylov made{{fresh({})}};
     auto& [basis, matrix, settles] = made;
     for (int64_t size = 1; size <= most; ++size) {
-      require(size <= kMostEigenNumbers / graph_.nodes,
+      visits_ += std::max<int64_t>(1, filter.degree) * (graph_.nodes + std::ssize(graph_.link_to));
+      require(size <= kMostEigenNumbers / graph_.nodes && visits_ <= kMostVisits,
               "{}: its eigenvectors do not settle within {} products; ask for fewer with "
               "graphs.laplacian",
               graph_.name, size - 1);
@@ -336,7 +342,7 @@ class Search {
   int64_t components_ = 0;
   std::vector<Found> found_;
   uint64_t drawn_ = 0;
-  int64_t plain_products_ = kPlainProducts;
+  int64_t plain_products_ = kPlainProducts, visits_ = 0;
 };
 
 // 1 or -1: what makes the first number that is not small positive.

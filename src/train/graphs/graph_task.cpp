@@ -339,8 +339,8 @@ std::unique_ptr<GraphTask> made_task(PretrainConfig& run, GraphData data,
   if (batch > samples)
     log::warn(
         "a step takes {} samples (train.global_batch), but data.train has {}, which are learnt "
-        "several times a step; give train.global_batch={}",
-        batch, samples, samples);
+        "several times a step; give a smaller one, or fewer ranks",
+        batch, samples);
   run.model.architecture->take_graphs(run.model, sizes);
   return made;
 }
