@@ -68,7 +68,11 @@ constexpr char kForward[] = "forward", kBoth[] = "forward and backward";
 // Those that see otherwise than the ones before.
 std::vector<int64_t> different_blocks(const ModelConfig& model) {
   std::vector<int64_t> made;
-  const auto sight = [&](int64_t block) { return model.attention.of_block(block, model.context); };
+  const auto sight = [&](int64_t block) {
+    SightSpec seen = model.attention.of_block(block, model.context);
+    if (seen.kind == SightKind::full || seen.kind == SightKind::fixed) seen.window = 0;
+    return seen;
+  };
   for (int64_t block = 0; block < model.n_layers; ++block)
     if (std::ranges::find(made, sight(block), sight) == made.end()) made.push_back(block);
   return made;

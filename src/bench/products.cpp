@@ -64,7 +64,8 @@ namespace {
 
 void to_device(kernels::Pattern& pattern, Device device) {
   for (Tensor* x : {&pattern.query_segments, &pattern.key_segments, &pattern.lists.starts,
-                    &pattern.lists.blocks, &pattern.prefix, &pattern.marked})
+                    &pattern.lists.blocks, &pattern.lists.origins, &pattern.lists.rows,
+                    &pattern.prefix, &pattern.marked})
     if (x->defined()) *x = x->to(device);
 }
 

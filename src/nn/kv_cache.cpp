@@ -139,7 +139,7 @@ std::optional<Gathering> join_memories(const std::vector<KvCache::Part>& parts,
 }
 
 // Where rows of these lengths begin that end at `end`, what stands before column 0 left out.
-Tensor begins_of(const std::vector<std::vector<int64_t>>& lengths, int64_t end, Device device) {
+Tensor first_keys(const std::vector<std::vector<int64_t>>& lengths, int64_t end, Device device) {
   std::vector<int32_t> made;
   for (const auto& part : lengths)
     for (const int64_t length : part)
@@ -162,7 +162,7 @@ Gathering gather_rows(const std::vector<KvCache::Part>& parts,
       made.places.push_back(places_of_rows(parts[p], *layer, lengths[p], kept, made.columns));
   }
   if (made.first > 0)
-    made.first_key = begins_of(lengths, kept, parts.front().cache.first_key.device());
+    made.first_key = first_keys(lengths, kept, parts.front().cache.first_key.device());
   return made;
 }
 
@@ -250,7 +250,7 @@ KvCache KvCache::joined(const std::vector<Part>& parts, const Extent& extent) {
   }
   made.positions = made.length + extent.room;
   made.elements = extent.elements;
-  made.first_key = begins_of(lengths, made.length, parts.front().cache.first_key.device());
+  made.first_key = first_keys(lengths, made.length, parts.front().cache.first_key.device());
   const std::optional<Gathering> memories = join_memories(parts, extent, made);
   std::map<int64_t, Gathering> rows;  // by reach, before layers are let go
   for (const Layer& layer : parts.front().cache.layers)
@@ -267,6 +267,7 @@ KvCache KvCache::joined(const std::vector<Part>& parts, const Extent& extent) {
                            gathered(parts, layer, &Layer::values, from),
                            memory(&Layer::memory_keys), memory(&Layer::memory_values), reach,
                            from.first, from.first_key});
+    for (const Part& part : parts) part.cache.layers[layer].buckets = {};
   }
   return made;
 }

@@ -21,8 +21,6 @@ using kernels::Pattern;
 // Of the drawn blocks: of no run, so that a model sees the same wherever it goes.
 constexpr uint64_t kDrawKey = 0x626967626972;
 
-int64_t blocks_of(int64_t tokens, int64_t size) { return (tokens + size - 1) / size; }
-
 Pattern band_of(const SightSpec& spec, bool causal) {
   const bool near = spec.kind == SightKind::window || spec.kind == SightKind::global;
   if (!near) return causal ? Pattern::causal() : Pattern::full();
@@ -105,7 +103,7 @@ Numbers blocks_of(const ListedBlock& of) {
 bool lists_blocks(const SightSpec& spec, bool causal, int64_t length) {
   if (spec.kind == SightKind::fixed) return true;
   return spec.kind == SightKind::bigbird &&
-         !bigbird_sees_all(spec, causal, blocks_of(length, spec.block));
+         !bigbird_sees_all(spec, causal, pieces_of(length, spec.block));
 }
 
 // A list for each of the rows.
@@ -129,10 +127,10 @@ kernels::BlockLists lists_of(const SightSpec& spec, bool causal, const SightShap
 
 std::vector<BlockPlace> blocks_in(const SightSpec& spec, const SightShape& shape) {
   const int64_t before = shape.first_query / spec.block,
-                count = blocks_of(shape.first_query + shape.queries, spec.block);
+                count = pieces_of(shape.first_query + shape.queries, spec.block);
   SKEIN_CHECK(shape.first_query % spec.block == 0 || shape.queries == 1);
   std::vector<BlockPlace> made;
-  for (int64_t row = 0; row < blocks_of(shape.queries, spec.block); ++row)
+  for (int64_t row = 0; row < pieces_of(shape.queries, spec.block); ++row)
     made.push_back({before + row, count});
   return made;
 }
@@ -183,7 +181,7 @@ kernels::BlockLists lists_of_segments(const SightSpec& spec, bool causal, const 
   for (int64_t i = 0; i < begins.size(); ++i) {
     if (begins.data<int32_t>()[i] != i % length) continue;
     const int64_t own = length_from(begins, i),
-                  count = blocks_of(causal ? length : own, spec.block);
+                  count = pieces_of(causal ? length : own, spec.block);
     const auto [first, is_new] = lists.try_emplace(count, std::ssize(blocks));
     for (int64_t block = 0; is_new && block < count; ++block) blocks.push_back({block, count});
     for (int64_t j = 0; j < own; ++j)

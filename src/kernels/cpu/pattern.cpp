@@ -216,9 +216,10 @@ KeyRuns::KeyRuns(const PatternView& view) { KeyRunsBuilder(view, *this).build();
 
 namespace {
 
-bool on_host(const Pattern& pattern) {
-  for (const Tensor* x : {&pattern.key_segments, &pattern.first_key, &pattern.lists.starts,
-                          &pattern.prefix, &pattern.marked, &pattern.key_places})
+bool is_on_host(const Pattern& pattern) {
+  for (const Tensor* x :
+       {&pattern.key_segments, &pattern.first_key, &pattern.lists.starts, &pattern.lists.rows,
+        &pattern.prefix, &pattern.marked, &pattern.key_places})
     if (x->defined() && x->device() != Device{}) return false;
   return true;
 }
@@ -253,7 +254,7 @@ double pairs_of_runs(const PatternView& view) {
 double visible_pairs(const Pattern& pattern, int64_t samples, int64_t heads, int64_t queries,
                      int64_t keys) {
   const bool plain = pattern.is_band() && !pattern.first_key.defined();
-  if (plain || !on_host(pattern))
+  if (plain || !is_on_host(pattern))
     return static_cast<double>(samples * heads) * pairs_of_band(pattern, queries, keys);
   const int64_t kinds = pattern.lists.size ? pattern.lists.starts.dim(0) : 1;
   double pairs = 0;

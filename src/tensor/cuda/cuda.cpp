@@ -293,7 +293,7 @@ class UsePool {
   int before_;
 };
 
-size_t pieces_of(int index, int pool) {
+size_t pieces_in_pool(int index, int pool) {
   OneDevice& one = device(index);
   const std::lock_guard lock(one.mutex);
   return one.pools[pool].pieces();
@@ -325,9 +325,9 @@ Recording::~Recording() {
 
 void Recording::run(const std::function<void()>& work) {
   const UsePool pool(pool_);
-  const size_t before = pieces_of(index_, pool_);
+  const size_t before = pieces_in_pool(index_, pool_);
   work();
-  settled_ = pieces_of(index_, pool_) == before;
+  settled_ = pieces_in_pool(index_, pool_) == before;
 }
 
 void Recording::record(const std::function<void()>& work) {
