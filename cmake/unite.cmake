@@ -2,7 +2,7 @@
 # and is spent once. So names in the anonymous namespaces of a floor must be unique.
 option(SKEIN_UNITE "Compile sources of a floor together" OFF)
 
-# What goes together at most: a larger one would leave other cores without work at the end.
+# What goes together, about: more would leave other cores without work at the end.
 set(skein_united_bytes 150000)
 
 # skein_unite(TARGET [ALONE SOURCE...] [APART SOURCE...]): does so with TARGET's sources; those that are ALONE are compiled each by itself, those that
