@@ -50,7 +50,6 @@ class Watching : public testing::Test {
     s.speaker = "rank 5 (host node3, GPU 1)";
     s.timeout = 60;
     s.interval = 0;
-    s.abort_grace = 0.05;
     s.end = [this](ExitCode code) { codes_.push_back(code); };
     s.say = [this](const std::string& message) { said_.push_back(message); };
     s.clock = [this] { return now_.load(); };
@@ -190,6 +189,7 @@ TEST_F(Watching, AnEndThatHangsLeavesTheProcess) {
   const auto hang = never.get_future().share();
   std::atomic<int> left_with = -1;
   Watchdog::Settings s = settings();
+  s.abort_grace = 0.5;
   s.say = [hang](const std::string&) { hang.wait(); };
   s.end = [hang](ExitCode) { hang.wait(); };
   s.exit = [&](int code) { left_with = code; };
@@ -223,7 +223,9 @@ TEST_F(Watching, AllThatIsWatchedIsAborted) {
 
 TEST_F(Watching, TheJobEndsThoughAbortingHangs) {
   std::promise<void> let_go;
-  Watchdog dog(settings());
+  Watchdog::Settings s = settings();
+  s.abort_grace = 0.05;
+  Watchdog dog(s);
   const auto watch = dog.watch(queue_, 1);
   queue_.hang_in_abort = let_go.get_future().share();
   queue_.failure = "broken";
