@@ -47,7 +47,7 @@ flops = [f["flops"] for f in figures]
 assert flops[3] < 2.1 * flops[1] and flops[1] == 3 * flops[0], flops
 EOF
 [ -s lengths/attention-lengths.svg ] || die "no plot over lengths"
-expect 0 "attention.kind=full,window" $bench --bench.what=attention --attention.kind=full,window --attention.window=8 --model.n_layers=3 --bench.samples=1 --bench.output=blocks.json
+expect 0 "attention.kind=full,window" $bench --bench.what=attention --attention.kind=full,window --attention.window=8,8,16 --model.n_layers=3 --bench.samples=1 --bench.output=blocks.json
 python3 - <<'EOF' || die "the blocks of the model are not what is measured"
 import json
 figures = json.load(open("blocks.json"))["figures"]
