@@ -5,7 +5,6 @@
 #include "skein/train/attention/pictures.h"
 #include "skein/train/evaluations/story_model.h"
 #include "skein/train/graphs/link_weights.h"
-#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/tasks/text_input.h"
 #include "skein/train/trained_model.h"
@@ -189,11 +188,12 @@ void attend_graphs(const AttendConfig& c, const train::TrainedModel& source, Gro
 void refuse_others(const Options& options, Reads reads) {
   AttendConfig none;
   const auto refuse = [&](Reads others) {
-    Options own("", "");
-    others == Reads::texts ? bind_texts(own, none) : bind_graphs(own, none);
-    train::refuse_changed(options, own,
-                          fmt::format("is for {}, but the model reads {}; leave it out",
-                                      name_of(others), name_of(reads)));
+    const auto bind_own = [&](Options& own) {
+      others == Reads::texts ? bind_texts(own, none) : bind_graphs(own, none);
+    };
+    refuse_changed(options, bind_own,
+                   fmt::format("is for {}, but the model reads {}; leave it out", name_of(others),
+                               name_of(reads)));
   };
   if (reads != Reads::texts) refuse(Reads::texts);
   if (reads != Reads::graphs) refuse(Reads::graphs);
@@ -202,10 +202,8 @@ void refuse_others(const Options& options, Reads reads) {
 void refuse_sides(const Options& options, const train::TrainedModel& model) {
   if (model.model.architecture->maps_source(model.model)) return;
   AttendConfig none;
-  Options own("", "");
-  bind_sides(own, none);
-  train::refuse_changed(
-      options, own,
+  refuse_changed(
+      options, [&](Options& own) { bind_sides(own, none); },
       fmt::format("is for models that map sources, but {} reads single texts; leave it out",
                   model.info.path));
 }

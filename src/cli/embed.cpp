@@ -5,7 +5,6 @@
 #include "skein/parallel/precision.h"
 #include "skein/train/evaluations/finite_answers.h"
 #include "skein/train/graphs/trained_graph_model.h"
-#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/picture_input.h"
@@ -220,10 +219,8 @@ void refuse_others(const Options& options, const train::TrainedModel& source) {
   if (reads != Reads::pictures) train::refuse_fitting(options, reads);
   if (reads == Reads::graphs) return;
   EmbedConfig none;
-  Options own("", "");
-  bind_graphs(own, none);
-  train::refuse_changed(
-      options, own,
+  refuse_changed(
+      options, [&](Options& own) { bind_graphs(own, none); },
       fmt::format("is for graphs, but the model reads {}; leave it out", name_of(reads)));
 }
 

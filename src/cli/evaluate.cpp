@@ -25,7 +25,6 @@
 #include "skein/train/graphs/smoothing.h"
 #include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/taken_over.h"
-#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/text_store.h"
 #include "skein/train/trained_model.h"
@@ -200,11 +199,9 @@ void refuse_others(const Options& options, On on, const std::string& origin) {
   EvaluateConfig none;
   const auto refuse = [&](std::initializer_list<On> readers, const char* what, auto bind_own) {
     if (std::ranges::find(readers, on) != readers.end()) return;
-    Options own("", "");
-    bind_own(own);
-    train::refuse_changed(options, own,
-                          fmt::format("is for {}, but {} is evaluated on {}; leave it out", what,
-                                      origin, name_of(on)));
+    refuse_changed(options, bind_own,
+                   fmt::format("is for {}, but {} is evaluated on {}; leave it out", what, origin,
+                               name_of(on)));
   };
   refuse({On::text}, "token stores and data.text", [&](auto& own) { bind_windows(own, none); });
   refuse({On::labels}, "labels",
@@ -273,15 +270,15 @@ Result graphs_of(const EvaluateConfig& config, const train::TrainedModel& source
 
 void refuse_texts(const Options& options, Reads reads) {
   EvaluateConfig none;
-  Options own("", "");
-  bind_windows(own, none);
-  bind(own, none.labels.columns);
-  bind(own, none.chats);
-  bind(own, none.pairs);
-  bind_reading(own, none.preferences, "reward");
-  train::refuse_changed(
-      options, own,
-      fmt::format("is for texts, but the model reads {}; leave it out", name_of(reads)));
+  const auto bind_own = [&](Options& own) {
+    bind_windows(own, none);
+    bind(own, none.labels.columns);
+    bind(own, none.chats);
+    bind(own, none.pairs);
+    bind_reading(own, none.preferences, "reward");
+  };
+  refuse_changed(options, bind_own,
+                 fmt::format("is for texts, but the model reads {}; leave it out", name_of(reads)));
 }
 
 Result preferences_of(EvaluateConfig& config, Options& options, const train::TrainedModel& source,

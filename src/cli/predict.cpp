@@ -9,7 +9,6 @@
 #include "skein/train/evaluations/finite_answers.h"
 #include "skein/train/evaluations/story_model.h"
 #include "skein/train/graphs/trained_graph_model.h"
-#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/picture_input.h"
@@ -179,12 +178,8 @@ struct Done {
 };
 
 void refuse_columns(const Options& options, Reads reads) {
-  train::LabelColumns none;
-  Options columns("", "");
-  bind(columns, none);
-  train::refuse_changed(
-      options, columns,
-      fmt::format("is for texts, but the model reads {}; leave it out", name_of(reads)));
+  refuse_options_of<train::LabelColumns>(
+      options, fmt::format("is for texts, but the model reads {}; leave it out", name_of(reads)));
 }
 
 Done label_pictures(Options& options, const PredictConfig& c, const train::TrainedModel& source,

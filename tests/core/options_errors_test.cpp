@@ -131,5 +131,20 @@ TEST(OptionsErrors, WordsAreRefusedUnlessAllowed) {
   EXPECT_EQ(parse_error({"train.steps=5"}, true), "");
 }
 
+// As options of texts are for a model that reads pictures.
+TEST(OptionsErrors, ChangedOptionsOfOthersAreRefused) {
+  struct Other {
+    int64_t steps = 100;
+  } other;
+  const auto bind_own = [&](Options& own) { own.add("train.steps", other.steps, ""); };
+  const auto error = [&](const std::string& arg) {
+    Bound bound;
+    bound.options.parse({arg});
+    return refusal_of([&] { refuse_changed(bound.options, bind_own, "is for texts"); });
+  };
+  EXPECT_EQ(error("--train.steps=100"), "");
+  EXPECT_EQ(error("--train.steps=99"), "train.steps is for texts");
+}
+
 }  // namespace
 }  // namespace skein

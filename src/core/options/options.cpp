@@ -265,6 +265,13 @@ std::map<std::string, std::string> bound_values(const std::function<void(Options
   return {values.begin(), values.end()};
 }
 
+void refuse_changed(const Options& options, const std::function<void(Options&)>& bind_own,
+                    const std::string& why) {
+  Options own("", "");
+  bind_own(own);
+  for (const auto& [key, value] : own.values()) require(!options.changed(key), "{} {}", key, why);
+}
+
 bool Options::given(const std::string& key) const {
   const OptionEntry* entry = impl_->find(key);
   SKEIN_CHECK(entry != nullptr);

@@ -43,12 +43,9 @@ void bind(Options& options, GraphTaskConfig& c) {
 }
 
 void refuse_graph_options(const Options& options, const Architecture& architecture) {
-  GraphTaskConfig none;
-  Options own("", "");
-  bind(own, none);
-  refuse_changed(options, own,
-                 fmt::format("is for graphs, but model.architecture={} reads {}; leave it out",
-                             architecture.name(), name_of(architecture.reads())));
+  refuse_options_of<GraphTaskConfig>(
+      options, fmt::format("is for graphs, but model.architecture={} reads {}; leave it out",
+                           architecture.name(), name_of(architecture.reads())));
 }
 
 void check_neighbours(const std::vector<int64_t>& neighbours, const data::GraphForm& form,

@@ -6,13 +6,13 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/options/options.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
 #include "skein/train/graphs/graph_scores.h"
 #include "skein/train/graphs/graph_task.h"
 #include "skein/train/judge.h"
-#include "skein/train/tasks/adapting.h"
 
 namespace skein::train {
 
@@ -38,11 +38,12 @@ void bind_neighbours(Options& options, GraphPartConfig& c) {
 
 void refuse_graph_part(const Options& options, Reads reads) {
   GraphPartConfig none;
-  Options own("", "");
-  bind(own, none);
-  bind_neighbours(own, none);
+  const auto bind_own = [&](Options& own) {
+    bind(own, none);
+    bind_neighbours(own, none);
+  };
   refuse_changed(
-      options, own,
+      options, bind_own,
       fmt::format("is for graphs, but the model reads {}; leave it out", name_of(reads)));
 }
 

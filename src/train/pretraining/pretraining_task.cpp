@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/options/options.h"
 #include "skein/models/architecture.h"
-#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_task.h"
 #include "skein/train/tasks/language_task.h"
 
@@ -74,9 +74,8 @@ void refuse_text_options(const Options& options, const std::string& why) {
 
 void refuse_pairs(const Options& options, const std::string& why) {
   PretrainTaskConfig none;
-  Options own("", "");
-  bind_pair_options(own, none);
-  refuse_changed(options, own, why);
+  refuse_changed(
+      options, [&](Options& own) { bind_pair_options(own, none); }, why);
 }
 
 // Those of texts, for a model that reads something else.
@@ -88,14 +87,6 @@ void refuse_texts(const Options& options, const PretrainTaskConfig& c) {
   require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
   refuse_pairs(options, why);
   refuse_text_options(options, why);
-}
-
-template <class Config>
-void refuse_options_of(const Options& options, const std::string& why) {
-  Config none;
-  Options own("", "");
-  bind(own, none);
-  refuse_changed(options, own, why);
 }
 
 void refuse_stories(const Options& options, const Architecture& architecture) {

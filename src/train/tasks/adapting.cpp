@@ -43,10 +43,6 @@ void fill_in_finetuning(PretrainConfig& c, double epochs, int64_t samples) {
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
 }
 
-void refuse_changed(const Options& options, const Options& own, const std::string& why) {
-  for (const auto& [key, value] : own.values()) require(!options.changed(key), "{} {}", key, why);
-}
-
 void require_one_way(const ModelConfig& model, const std::string& task) {
   require(
       !model.architecture->reads_prompts_both_ways(model),

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
+#include "skein/core/options/options.h"
 #include "skein/models/architecture.h"
-#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_task.h"
 #include "skein/train/tasks/pair_data.h"
 
@@ -87,11 +87,8 @@ void refuse_texts(const Options& options, const FinetuneConfig& c) {
   const std::string_view reads = name_of(c.run.model.architecture->reads());
   require(c.kind == LabelKind::classify,
           "task.kind must be classify for a model that reads {}; leave it out", reads);
-  LabelColumns none;
-  Options columns("", "");
-  bind(columns, none);
   const std::string why = fmt::format("is for texts, but the model reads {}; leave it out", reads);
-  refuse_changed(options, columns, why);
+  refuse_options_of<LabelColumns>(options, why);
   for (const char* key : {"task.labels", "task.length", "task.separator"})
     require(!options.changed(key), "{} {}", key, why);
 }

@@ -278,12 +278,9 @@ std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const Trained
 }
 
 void refuse_augmentation(const Options& options, const Architecture& architecture) {
-  data::AugmentConfig none;
-  Options own("", "");
-  bind(own, none);
-  refuse_changed(options, own,
-                 fmt::format("is for pictures, but model.architecture={} reads {}; leave it out",
-                             architecture.name(), name_of(architecture.reads())));
+  refuse_options_of<data::AugmentConfig>(
+      options, fmt::format("is for pictures, but model.architecture={} reads {}; leave it out",
+                           architecture.name(), name_of(architecture.reads())));
 }
 
 }  // namespace skein::train

@@ -6,8 +6,8 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/core/options/options.h"
 #include "skein/models/architecture.h"
-#include "skein/train/tasks/adapting.h"
 
 namespace skein::train {
 namespace {
@@ -39,11 +39,8 @@ data::Fitting settled(const Options& options, const PictureFitting& fitting,
 }
 
 void refuse_fitting(const Options& options, Reads reads) {
-  PictureFitting none;
-  Options own("", "");
-  bind(own, none);
-  refuse_changed(
-      options, own,
+  refuse_options_of<PictureFitting>(
+      options,
       fmt::format("is for pictures, but the model reads {}; leave it out", name_of(reads)));
 }
 

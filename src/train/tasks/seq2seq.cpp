@@ -1,7 +1,7 @@
 #include "skein/train/tasks/seq2seq.h"
 
 #include "skein/core/error.h"
-#include "skein/train/tasks/adapting.h"
+#include "skein/core/options/options.h"
 
 namespace skein::train {
 namespace {
@@ -35,9 +35,9 @@ void bind_beside_labels(Options& options, Seq2seqConfig& c) {
 
 void refuse_pair_options(const Options& options, const std::string& why) {
   Seq2seqConfig config;
-  Options own("", "");
-  bind_beside_labels(own, config);
-  refuse_changed(options, own, why + "; leave it out, or give task.kind=seq2seq");
+  refuse_changed(
+      options, [&](Options& own) { bind_beside_labels(own, config); },
+      why + "; leave it out, or give task.kind=seq2seq");
 }
 
 }  // namespace skein::train

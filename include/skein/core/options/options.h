@@ -120,4 +120,15 @@ class Options {
 // The options that bind_own binds, with their values as text.
 std::map<std::string, std::string> bound_values(const std::function<void(Options&)>& bind_own);
 
+// A usage error, the key and `why`, for an option that bind_own binds, too, and that is changed.
+void refuse_changed(const Options& options, const std::function<void(Options&)>& bind_own,
+                    const std::string& why);
+// The same of what bind(Options&, Config&) binds.
+template <class Config>
+void refuse_options_of(const Options& options, const std::string& why) {
+  Config none;
+  refuse_changed(
+      options, [&](Options& own) { bind(own, none); }, why);
+}
+
 }  // namespace skein

@@ -29,9 +29,6 @@ void fill_in_warmup(PretrainConfig& config, int64_t percent);
 // warm-up and a linear decay. samples: of an epoch.
 void fill_in_finetuning(PretrainConfig& config, double epochs, int64_t samples);
 
-// A usage error, the key and `why`, for an option that `own` has too and that was given.
-void refuse_changed(const Options& options, const Options& own, const std::string& why);
-
 // A usage error for a model that reads prompts both ways, whose answers `task`, such as "skein
 // sft", would learn as if they were read one way only.
 void require_one_way(const ModelConfig& model, const std::string& task);
