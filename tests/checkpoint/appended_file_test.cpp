@@ -23,11 +23,11 @@ TEST_F(AppendedFiles, OfASupersededProcessLeadNowhere) {
   newer.cut(path_, 6);
   older.add("old\n");
   newer.add("4\n");
-  EXPECT_EQ(read(path_), "1\n2\n3\n4\n");
+  EXPECT_EQ(test::bytes_of_file(path_), "1\n2\n3\n4\n");
   AppendedFile newest;
   newest.begin(path_, "5\n");
   newer.add("old\n");
-  EXPECT_EQ(read(path_), "5\n");
+  EXPECT_EQ(test::bytes_of_file(path_), "5\n");
   EXPECT_EQ(names_in(directory_.path()), std::vector<std::string>{"lines"});
   newest.close();
   EXPECT_FALSE(newest.is_open());
@@ -41,13 +41,13 @@ TEST_F(AppendedFiles, TakeTheirNameBack) {
   write(directory_.file("late"), "0\n");
   std::filesystem::rename(directory_.file("late"), path_);
   file.add("3\n");
-  EXPECT_EQ(read(path_), "0\n");
+  EXPECT_EQ(test::bytes_of_file(path_), "0\n");
   file.sync(nullptr);
   file.add("4\n");
-  EXPECT_EQ(read(path_), "1\n2\n3\n4\n");
+  EXPECT_EQ(test::bytes_of_file(path_), "1\n2\n3\n4\n");
   std::filesystem::remove(path_);
   file.sync(nullptr);
-  EXPECT_EQ(read(path_), "1\n2\n3\n4\n");
+  EXPECT_EQ(test::bytes_of_file(path_), "1\n2\n3\n4\n");
   EXPECT_EQ(names_in(directory_.path()), std::vector<std::string>{"lines"});
 }
 
@@ -62,10 +62,10 @@ TEST_F(AppendedFiles, OfASupersededProcessTakeNoNameBack) {
   EXPECT_FALSE(newer.superseded());
   survivor.begin(path_, "new\n");
   file.sync(&older);
-  EXPECT_EQ(read(path_), "new\n");
+  EXPECT_EQ(test::bytes_of_file(path_), "new\n");
   file.begin(path_, "old\n");
   survivor.sync(&newer);
-  EXPECT_EQ(read(path_), "new\n");
+  EXPECT_EQ(test::bytes_of_file(path_), "new\n");
 }
 
 TEST_F(AppendedFiles, ErrorsNamePathAndReason) {

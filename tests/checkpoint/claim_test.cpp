@@ -11,6 +11,7 @@
 #include "skein/core/files/files.h"
 
 #include "scenario.h"
+#include "support/expect_error.h"
 
 namespace skein::checkpoint {
 namespace {
@@ -72,7 +73,7 @@ class Claims : public testing::Test {
   }
   void replace_in_generation(const std::string& from, const std::string& to) {
     const std::string file = join_path(path_, generation_name(latest_generation(path_)));
-    std::string text = read(file);
+    std::string text = test::bytes_of_file(file);
     ASSERT_NE(text.find(from), std::string::npos) << text;
     text.replace(text.find(from), from.size(), to);
     text.erase(text.find(",\n \"crc32c\""));  // older programs wrote none
@@ -100,9 +101,8 @@ TEST_F(Claims, ShowThatTheyLiveUntilTheyEnd) {
   EXPECT_EQ(first->generation(), 1);
   const auto signs = named_like(path_, "heartbeat-000001.");
   ASSERT_EQ(signs.size(), 1u);
-  const std::string text = read(join_path(path_, signs[0]));
-  for (const std::string& word : {own_identity().host, std::to_string(::getpid()), first->run()})
-    EXPECT_NE(text.find(word), std::string::npos) << word << " is not in " << text;
+  test::expect_words(test::bytes_of_file(join_path(path_, signs[0])),
+                     {own_identity().host, std::to_string(::getpid()), first->run()});
   first.reset();
   EXPECT_TRUE(named_like(path_, "heartbeat-").empty());
   EXPECT_EQ(settled(clock_.options())->generation(), 2);
@@ -252,7 +252,8 @@ TEST_F(Claims, OfOneRunKeepItsId) {
   auto first = settled(clock_.options());
   EXPECT_EQ(first->run().size(), 32u);
   const std::string path = save(*first, 10), run = first->run();
-  EXPECT_NE(read(path + "/manifest.json").find("\"run\": \"" + run + "\""), std::string::npos);
+  EXPECT_NE(test::bytes_of_file(path + "/manifest.json").find("\"run\": \"" + run + "\""),
+            std::string::npos);
   first.reset();
   EXPECT_EQ(settled(clock_.options())->run(), run);
   for (const std::string& name : named_like(path_, "generation-"))
@@ -289,7 +290,7 @@ TEST_F(Claims, RefuseWhatIsOfAnotherRun) {
 
 TEST_F(Claims, TakeCheckpointsThatHaveNoId) {
   const std::string path = scenario::save(path_, cases()[0], 10, 1);
-  EXPECT_EQ(read(path + "/manifest.json").find("\"run\""), std::string::npos);
+  EXPECT_EQ(test::bytes_of_file(path + "/manifest.json").find("\"run\""), std::string::npos);
   EXPECT_EQ(settled(clock_.options())->run().size(), 32u);
   EXPECT_EQ(find_checkpoint(path_, *alone_)->step, 10);
 }
@@ -297,7 +298,7 @@ TEST_F(Claims, TakeCheckpointsThatHaveNoId) {
 TEST_F(Claims, NameTheRunInEveryShard) {
   const std::string path = save(*settled(clock_.options(60s, "mine")), 10);
   const auto read_as = [&](const std::string& run) {
-    const Manifest manifest = parse_manifest(read(path + "/manifest.json"), path);
+    const Manifest manifest = parse_manifest(test::bytes_of_file(path + "/manifest.json"), path);
     const ShardReader reader(read_shard(path, manifest.shards[0]), {10, 1, 0, 1, run}, path);
   };
   EXPECT_NO_THROW(read_as("mine"));

@@ -34,7 +34,7 @@ class Damage : public testing::Test {
 TEST_F(Damage, OfEveryKindIsFound) {
   for (const std::string& name : files()) {
     SCOPED_TRACE(name);
-    const std::string good = read(file(name));
+    const std::string good = test::bytes_of_file(file(name));
     test::each_damage(good, 300, [&](const std::string& bad, test::DamageKind kind) {
       write(file(name), bad);
       expect_refused({name, kind == test::DamageKind::cut ? "" : "checksum"});
@@ -70,7 +70,7 @@ TEST(DamagedGeneration, IsNeverBelieved) {
 
 TEST_F(Damage, MissingFilesAreNamed) {
   for (const std::string& name : files()) {
-    const std::string good = read(file(name));
+    const std::string good = test::bytes_of_file(file(name));
     std::filesystem::remove(file(name));
     expect_refused({name, "No such file"});
     std::filesystem::create_directory(file(name));
@@ -81,27 +81,29 @@ TEST_F(Damage, MissingFilesAreNamed) {
 }
 
 TEST_F(Damage, ForeignShardsAreRefused) {
-  const std::string first = read(file("rank-00000.h5")), second = read(file("rank-00001.h5"));
+  const std::string first = test::bytes_of_file(file("rank-00000.h5")),
+                    second = test::bytes_of_file(file("rank-00001.h5"));
   write(file("rank-00000.h5"), second);
   write(file("rank-00001.h5"), first);
   expect_refused({"rank-00000.h5"});
   write(file("rank-00001.h5"), second);
   test::Scratch other_run;
   const std::string other = save(other_run.path(), cases()[1], 11, 1);
-  write(file("rank-00000.h5"), read(other + "/rank-00000.h5"));
+  write(file("rank-00000.h5"), test::bytes_of_file(other + "/rank-00000.h5"));
   expect_refused({"rank-00000.h5", "another"});
 }
 
 TEST_F(Damage, AManifestOfAnotherStepIsRefused) {
   test::Scratch other_run;
   const std::string other = save(other_run.path(), cases()[1], 11, 1);
-  for (const std::string& name : files()) write(file(name), read(other + "/" + name));
+  for (const std::string& name : files())
+    write(file(name), test::bytes_of_file(other + "/" + name));
   expect_refused({"step-00000011"});
 }
 
 TEST_F(Damage, LoadChecksAgain) {
   const auto info = find_checkpoint(directory_.path(), *alone_);
-  std::string bad = read(file("rank-00001.h5"));
+  std::string bad = test::bytes_of_file(file("rank-00001.h5"));
   bad[bad.size() / 2] ^= 1;
   write(file("rank-00001.h5"), bad);
   const State state = empty_state(rows(), 1, 0);
@@ -129,7 +131,7 @@ TEST_F(Damage, OtherFilesAreIgnored) {
 TEST(ManifestText, EditsWithoutANewSumAreRefused) {
   const test::Scratch directory;
   const std::string path = save(directory.path(), cases()[0], 10, 1);
-  const std::string text = read(path + "/manifest.json");
+  const std::string text = test::bytes_of_file(path + "/manifest.json");
   EXPECT_EQ(parse_manifest(text, "here").step, 10);
   std::string edited = text;
   edited.replace(edited.find("\"step\": 10"), 10, "\"step\": 11");

@@ -47,7 +47,7 @@ TEST(Generations, NameTheCheckpointTheyStartFrom) {
   const test::Scratch directory;
   save(directory.path(), cases()[0], 30, 1);
   start_generation(directory.path(), 1);
-  EXPECT_NE(read(directory.file("generation-000002")).find("step-00000030.g000001"),
+  EXPECT_NE(test::bytes_of_file(directory.file("generation-000002")).find("step-00000030.g000001"),
             std::string::npos);
 }
 

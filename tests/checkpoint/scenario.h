@@ -207,11 +207,6 @@ inline void expect_loads(const std::string& directory, const Case& to, uint64_t 
   });
 }
 
-inline std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 inline void write(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }

@@ -6,6 +6,8 @@
 
 #include "skein/core/error.h"
 
+#include "support/expect_error.h"
+
 namespace skein {
 namespace {
 
@@ -13,13 +15,7 @@ const tcp::Hello kHello{4, 2, 0, 4711, "node7"};
 
 // "" when it is taken.
 std::string refusal(const std::function<void()>& parse) {
-  try {
-    parse();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::failure) << error.what();
-    return error.what();
-  }
-  return "";
+  return test::error_text(ExitCode::failure, parse);
 }
 
 std::string refused_hello(const std::string& text) {

@@ -5,24 +5,15 @@
 
 #include "skein/comm/local.h"
 
+#include "support/expect_error.h"
+
 namespace skein {
 namespace {
 
 using Values = std::vector<double>;
 
 std::string mesh_error(int ranks, MeshShape shape) {
-  try {
-    run_ranks(ranks, [&](Group& world) { Mesh mesh(world, shape); });
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "no error";
-}
-
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+  return refusal_of([&] { run_ranks(ranks, [&](Group& world) { Mesh mesh(world, shape); }); });
 }
 
 TEST(Mesh, TensorPeersAreNeighbours) {
@@ -84,19 +75,20 @@ TEST(Mesh, OfOneRankHasGroupsOfOne) {
 }
 
 TEST(Mesh, AWrongNumberOfRanksNamesWhatFits) {
-  expect_words(
+  test::expect_words(
       mesh_error(4, {.pp = 2, .dp = 3, .tp = 1}),
       {"pp 2 x dp 3 x tp 1", "needs 6 ranks", "has 4", "mpirun -np 6", "data-parallel size to 2"});
-  expect_words(mesh_error(3, {.pp = 1, .dp = 1, .tp = 2}),
-               {"pp 1 x dp 1 x tp 2", "needs 2 ranks", "has 3", "mpirun -np 2",
-                "no data-parallel size fits 3", "= 2"});
-  expect_words(mesh_error(2, {.pp = 1 << 30, .dp = 1 << 30, .tp = 1 << 30}),
-               {"ranks, but this job has 2"});
+  test::expect_words(mesh_error(3, {.pp = 1, .dp = 1, .tp = 2}),
+                     {"pp 1 x dp 1 x tp 2", "needs 2 ranks", "has 3", "mpirun -np 2",
+                      "no data-parallel size fits 3", "= 2"});
+  test::expect_words(mesh_error(2, {.pp = 1 << 30, .dp = 1 << 30, .tp = 1 << 30}),
+                     {"ranks, but this job has 2"});
 }
 
 TEST(Mesh, ASizeBelowOneIsRefused) {
-  expect_words(mesh_error(1, {.pp = 0, .dp = 1, .tp = 1}), {"pp 0 x dp 1 x tp 1", "at least 1"});
-  expect_words(mesh_error(1, {.pp = -1, .dp = -1, .tp = 1}), {"pp -1 x dp -1", "at least 1"});
+  test::expect_words(mesh_error(1, {.pp = 0, .dp = 1, .tp = 1}),
+                     {"pp 0 x dp 1 x tp 1", "at least 1"});
+  test::expect_words(mesh_error(1, {.pp = -1, .dp = -1, .tp = 1}), {"pp -1 x dp -1", "at least 1"});
 }
 
 TEST(Mesh, WarnsOfTensorParallelRanksOnSeveralHosts) {
@@ -129,8 +121,8 @@ TEST(Mesh, FindsWhoLeftOutAnExchange) {
     EXPECT_EQ(error.code(), ExitCode::internal);
     told = error.what();
   }
-  expect_words(told, {"rank 7 has been in 1 exchanges of the data group and rank 5 in 0",
-                      "the ranks are not in the same exchange"});
+  test::expect_words(told, {"rank 7 has been in 1 exchanges of the data group and rank 5 in 0",
+                            "the ranks are not in the same exchange"});
 }
 
 }  // namespace

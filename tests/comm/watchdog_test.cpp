@@ -4,12 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <future>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <set>
 #include <unistd.h>
+
+#include "support/scratch.h"
 
 namespace skein {
 namespace {
@@ -37,11 +37,6 @@ class FakeQueue : public WatchedWork {
   std::atomic<bool> left_abort = false;
   std::shared_future<void> hang_in_abort, hang_when_asked;
 };
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class Watching : public testing::Test {
  protected:
@@ -350,8 +345,8 @@ TEST_F(Watching, EachRankLeavesARecordOfAStandstill) {
   expect_said(
       {"rank 5 (host node3, GPU 1): rank 3 is stopped. What each rank exchanged last is in " +
        folder + ". Then start the job again"});
-  EXPECT_EQ(text_of(folder + "/all-ranks.txt"), "of all ranks\n");
-  const std::string own = text_of(folder + "/rank-00012.txt");
+  EXPECT_EQ(test::bytes_of_file(folder + "/all-ranks.txt"), "of all ranks\n");
+  const std::string own = test::bytes_of_file(folder + "/rank-00012.txt");
   EXPECT_EQ(own.find("rank 12 (host b, process 0)"), 0u) << own;
   EXPECT_NE(own.find("\n1 2 all-reduce\n2 3 barrier\n"), std::string::npos) << own;
   std::filesystem::remove_all(folder);

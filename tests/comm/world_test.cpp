@@ -12,6 +12,8 @@
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
 
+#include "support/expect_error.h"
+
 namespace skein {
 namespace {
 
@@ -60,11 +62,6 @@ std::string start_error(const std::vector<std::pair<const char*, const char*>>& 
   }
   for (const auto& [name, value] : variables) unsetenv(name);
   return text;
-}
-
-void expect_words_of_start(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
 }
 
 void expect_launch(const Launch& launch, bool under_launcher, int ranks,
@@ -176,42 +173,42 @@ TEST_F(World, ARendezvousOfOneRankMeetsNobody) {
 TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
   const std::pair<const char*, const char*> rendezvous{"SKEIN_RENDEZVOUS", "node7:4711"},
       ranks{"SKEIN_RANKS", "2"};
-  expect_words_of_start(start_error({rendezvous, ranks}),
-                        {"SKEIN_RENDEZVOUS=node7:4711", "SKEIN_RANK is not", "its own"});
-  expect_words_of_start(start_error({rendezvous, {"SKEIN_RANK", "0"}}),
-                        {"SKEIN_RANKS is not", "number"});
-  expect_words_of_start(start_error({rendezvous, ranks, {"SKEIN_RANK", "one"}}),
-                        {"SKEIN_RANK=one", "whole number from 0"});
-  expect_words_of_start(start_error({rendezvous, ranks, {"SKEIN_RANK", "-1"}}),
-                        {"SKEIN_RANK=-1", "whole number from 0"});
-  expect_words_of_start(start_error({rendezvous, {"SKEIN_RANKS", "0"}, {"SKEIN_RANK", "0"}}),
-                        {"SKEIN_RANKS=0", "whole number from 1"});
-  expect_words_of_start(start_error({rendezvous, ranks, {"SKEIN_RANK", "2"}}),
-                        {"SKEIN_RANK=2 is not below SKEIN_RANKS=2"});
-  expect_words_of_start(
+  test::expect_words(start_error({rendezvous, ranks}),
+                     {"SKEIN_RENDEZVOUS=node7:4711", "SKEIN_RANK is not", "its own"});
+  test::expect_words(start_error({rendezvous, {"SKEIN_RANK", "0"}}),
+                     {"SKEIN_RANKS is not", "number"});
+  test::expect_words(start_error({rendezvous, ranks, {"SKEIN_RANK", "one"}}),
+                     {"SKEIN_RANK=one", "whole number from 0"});
+  test::expect_words(start_error({rendezvous, ranks, {"SKEIN_RANK", "-1"}}),
+                     {"SKEIN_RANK=-1", "whole number from 0"});
+  test::expect_words(start_error({rendezvous, {"SKEIN_RANKS", "0"}, {"SKEIN_RANK", "0"}}),
+                     {"SKEIN_RANKS=0", "whole number from 1"});
+  test::expect_words(start_error({rendezvous, ranks, {"SKEIN_RANK", "2"}}),
+                     {"SKEIN_RANK=2 is not below SKEIN_RANKS=2"});
+  test::expect_words(
       start_error({rendezvous, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_TIMEOUT", "5m"}}),
       {"SKEIN_RENDEZVOUS_TIMEOUT=5m", "seconds"});
-  expect_words_of_start(
+  test::expect_words(
       start_error({rendezvous, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_KEEPALIVE", "0"}}),
       {"SKEIN_KEEPALIVE=0 is no whole number from 1", "silent host"});
-  expect_words_of_start(start_error({{"SKEIN_RENDEZVOUS", "node7"}, ranks, {"SKEIN_RANK", "1"}}),
-                        {"SKEIN_RENDEZVOUS=node7", "write host:port"});
-  expect_words_of_start(start_error({{"SKEIN_RANK", "1"}}),
-                        {"SKEIN_RANK=1 is set, but SKEIN_RENDEZVOUS is not"});
-  expect_words_of_start(
+  test::expect_words(start_error({{"SKEIN_RENDEZVOUS", "node7"}, ranks, {"SKEIN_RANK", "1"}}),
+                     {"SKEIN_RENDEZVOUS=node7", "write host:port"});
+  test::expect_words(start_error({{"SKEIN_RANK", "1"}}),
+                     {"SKEIN_RANK=1 is set, but SKEIN_RENDEZVOUS is not"});
+  test::expect_words(
       start_error(
           {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "2"}}),
       {"RANK=2 is not below WORLD_SIZE=2"});
-  expect_words_of_start(
+  test::expect_words(
       start_error(
           {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "http"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
       {"MASTER_ADDR:MASTER_PORT=node7:http", "1 to 65535"});
-  expect_words_of_start(start_error({{"MASTER_ADDR", "node7"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
-                        {"RANK=1 is set, but MASTER_PORT is not"});
-  expect_words_of_start(
+  test::expect_words(start_error({{"MASTER_ADDR", "node7"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
+                     {"RANK=1 is set, but MASTER_PORT is not"});
+  test::expect_words(
       start_error({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"RANK", "1"}}),
       {"RANK=1 is set, but WORLD_SIZE is not"});
-  expect_words_of_start(
+  test::expect_words(
       start_error(
           {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "1"}, {"WORLD_SIZE", "2x"}, {"RANK", "1"}}),
       {"WORLD_SIZE=2x is no whole number"});
@@ -225,27 +222,26 @@ TEST_F(World, WrongSecretsOfARendezvousAreNamed) {
   const auto error_with = [&](const char* variable, const std::string& value) {
     return start_error({rendezvous, ranks, rank, {variable, value.c_str()}});
   };
-  expect_words_of_start(start_error({rendezvous, ranks, rank}),
-                        {"SKEIN_RENDEZVOUS=node7:4711 can be reached from other hosts"});
-  expect_words_of_start(
+  test::expect_words(start_error({rendezvous, ranks, rank}),
+                     {"SKEIN_RENDEZVOUS=node7:4711 can be reached from other hosts"});
+  test::expect_words(
       start_error(
           {{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}}),
       {"MASTER_ADDR:MASTER_PORT=node7:29500 can be reached", "SKEIN_RENDEZVOUS_SECRET_FILE"});
-  expect_words_of_start(error_with("SKEIN_RENDEZVOUS_OPEN", "yes"),
-                        {"SKEIN_RENDEZVOUS_OPEN=yes is neither 1 nor 0"});
-  expect_words_of_start(error_with("SKEIN_RENDEZVOUS_SECRET", ""),
-                        {"SKEIN_RENDEZVOUS_SECRET is set but empty"});
-  expect_words_of_start(error_with("SKEIN_RENDEZVOUS_SECRET", "123"),
-                        {"has 3 bytes", "16 or more"});
-  expect_words_of_start(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/no/such"),
-                        {"SKEIN_RENDEZVOUS_SECRET_FILE=/no/such", "does not exist"});
-  expect_words_of_start(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/dev/null"), {"is no file"});
-  expect_words_of_start(start_error({rendezvous,
-                                     ranks,
-                                     rank,
-                                     {"SKEIN_RENDEZVOUS_SECRET_FILE", "/key"},
-                                     {"SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"}}),
-                        {"are both set; unset one"});
+  test::expect_words(error_with("SKEIN_RENDEZVOUS_OPEN", "yes"),
+                     {"SKEIN_RENDEZVOUS_OPEN=yes is neither 1 nor 0"});
+  test::expect_words(error_with("SKEIN_RENDEZVOUS_SECRET", ""),
+                     {"SKEIN_RENDEZVOUS_SECRET is set but empty"});
+  test::expect_words(error_with("SKEIN_RENDEZVOUS_SECRET", "123"), {"has 3 bytes", "16 or more"});
+  test::expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/no/such"),
+                     {"SKEIN_RENDEZVOUS_SECRET_FILE=/no/such", "does not exist"});
+  test::expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/dev/null"), {"is no file"});
+  test::expect_words(start_error({rendezvous,
+                                  ranks,
+                                  rank,
+                                  {"SKEIN_RENDEZVOUS_SECRET_FILE", "/key"},
+                                  {"SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"}}),
+                     {"are both set; unset one"});
 }
 
 TEST_F(World, AKeyFileHoldsTheSecret) {
@@ -259,12 +255,12 @@ TEST_F(World, AKeyFileHoldsTheSecret) {
                         {"SKEIN_RANK", "1"},
                         {"SKEIN_RENDEZVOUS_SECRET_FILE", path.c_str()}});
   };
-  expect_words_of_start(error(), {"the secret of the rendezvous has 5 bytes"});
+  test::expect_words(error(), {"the secret of the rendezvous has 5 bytes"});
   chmod(path.c_str(), 0640);
-  expect_words_of_start(error(), {path, "has mode 0640", "give it mode 0600"});
+  test::expect_words(error(), {path, "has mode 0640", "give it mode 0600"});
   chmod(path.c_str(), 0600);
   std::filesystem::resize_file(path, 0);
-  expect_words_of_start(error(), {"is empty; put a secret into it"});
+  test::expect_words(error(), {"is empty; put a secret into it"});
   std::filesystem::remove(path);
 }
 

@@ -5,18 +5,14 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "support/expect_error.h"
+
 namespace skein {
 namespace {
 
 template <class To, class From>
 std::string refusal(From value) {
-  try {
-    narrow<To>(value);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::internal);
-    return error.what();
-  }
-  return "";
+  return test::error_text(ExitCode::internal, [&] { narrow<To>(value); });
 }
 
 TEST(Numbers, NarrowKeepsWhatFits) {

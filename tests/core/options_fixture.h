@@ -9,6 +9,7 @@
 #include "skein/core/options/options.h"
 #include "skein/core/strings.h"
 
+#include "support/expect_error.h"
 #include "support/scratch.h"
 
 namespace skein::test {
@@ -61,29 +62,12 @@ class Variable {
   std::string name_;
 };
 
-// The text of the usage error that body throws; "" when it throws none.
-template <class Body>
-std::string usage_error(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  return "";
-}
-
 inline std::string parse_error(const Words& args, bool allow_words = false) {
-  return usage_error([&] { Bound().options.parse(args, allow_words); });
+  return refusal_of([&] { Bound().options.parse(args, allow_words); });
 }
 
 inline std::string ini_error(const std::string& text) {
-  return usage_error([&] { Bound().options.read_ini(text, "run.ini"); });
-}
-
-inline void expect_words(const std::string& text, const Words& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+  return refusal_of([&] { Bound().options.read_ini(text, "run.ini"); });
 }
 
 }  // namespace skein::test

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +13,7 @@
 
 #include "skein/core/error.h"
 
+#include "support/expect_error.h"
 #include "support/scratch.h"
 
 namespace skein {
@@ -27,22 +27,6 @@ class OutputTargetTest : public testing::Test {
   static void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
   }
-  static std::string read(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  template <class Body>
-  static std::string refusal(ExitCode code, Body&& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return "";
-  }
-
   test::Scratch folder_;
 };
 
@@ -95,11 +79,11 @@ TEST_F(OutputTargetTest, LinksAreFollowedToWhatTheyName) {
   EXPECT_EQ(output_target(at("dangling")).occupant, Occupant::nothing);
   EXPECT_EQ(output_target(at("hole")).occupant, Occupant::stream);
   fs::create_symlink("circle", at("circle"));
-  EXPECT_NE(refusal(ExitCode::usage, [&] { output_target(at("circle")); }).find("circle"),
+  EXPECT_NE(test::error_text(ExitCode::usage, [&] { output_target(at("circle")); }).find("circle"),
             std::string::npos);
   write(at("new"), "2");
   publish(at("new"), file_target(at("far"), ExistingFile::replace), ExistingFile::replace);
-  EXPECT_EQ(read(at("file")), "2");
+  EXPECT_EQ(test::bytes_of_file(at("file")), "2");
   EXPECT_TRUE(fs::is_symlink(at("far")));
 }
 
@@ -108,38 +92,39 @@ TEST_F(OutputTargetTest, FilesReplaceFilesAlone) {
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
   EXPECT_EQ(file_target(at("file"), ExistingFile::replace), at("file"));
   EXPECT_EQ(file_target(at("new"), ExistingFile::refuse), at("new"));
-  EXPECT_EQ(refusal(ExitCode::usage, [&] { file_target(at("file"), ExistingFile::refuse, "a.b"); }),
+  EXPECT_EQ(test::error_text(ExitCode::usage,
+                             [&] { file_target(at("file"), ExistingFile::refuse, "a.b"); }),
             "a.b=" + at("file") + " exists already and is not to be replaced; choose another name");
-  EXPECT_EQ(
-      refusal(ExitCode::usage, [] { file_target("/dev/null", ExistingFile::replace, "a.b"); }),
-      "a.b=/dev/null is a device, which no file may take the place of; name a file");
+  EXPECT_EQ(test::error_text(ExitCode::usage,
+                             [] { file_target("/dev/null", ExistingFile::replace, "a.b"); }),
+            "a.b=/dev/null is a device, which no file may take the place of; name a file");
   for (const std::string& taken : {folder_.path(), at("pipe"), std::string("/dev/stdout")})
-    refusal(ExitCode::usage, [&] { file_target(taken, ExistingFile::replace); });
+    test::error_text(ExitCode::usage, [&] { file_target(taken, ExistingFile::replace); });
 }
 
 TEST_F(OutputTargetTest, WhatCameToStandThereMeanwhileStays) {
   write(at("new"), "2");
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
-  EXPECT_NE(
-      refusal(ExitCode::failure, [&] { publish(at("new"), at("file"), ExistingFile::refuse); })
-          .find("has come to exist"),
-      std::string::npos);
-  EXPECT_NE(
-      refusal(ExitCode::failure, [&] { publish(at("new"), at("pipe"), ExistingFile::replace); })
-          .find("a named pipe"),
-      std::string::npos);
-  EXPECT_EQ(read(at("file")), "1");
+  EXPECT_NE(test::error_text(ExitCode::failure,
+                             [&] { publish(at("new"), at("file"), ExistingFile::refuse); })
+                .find("has come to exist"),
+            std::string::npos);
+  EXPECT_NE(test::error_text(ExitCode::failure,
+                             [&] { publish(at("new"), at("pipe"), ExistingFile::replace); })
+                .find("a named pipe"),
+            std::string::npos);
+  EXPECT_EQ(test::bytes_of_file(at("file")), "1");
   EXPECT_TRUE(fs::is_fifo(at("pipe")));
   publish(at("new"), at("free"), ExistingFile::refuse);
-  EXPECT_EQ(read(at("free")), "2");
+  EXPECT_EQ(test::bytes_of_file(at("free")), "2");
   EXPECT_FALSE(fs::exists(at("new")));
 }
 
 TEST_F(OutputTargetTest, StreamsTakeBytesInOrder) {
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
   std::string got;
-  std::thread reader([&] { got = read(at("pipe")); });
+  std::thread reader([&] { got = test::bytes_of_file(at("pipe")); });
   write_stream(output_target(at("pipe")), "some bytes");
   reader.join();
   EXPECT_EQ(got, "some bytes");
@@ -148,10 +133,11 @@ TEST_F(OutputTargetTest, StreamsTakeBytesInOrder) {
   write_stream(output_target("/dev/fd/" + std::to_string(file)), "b");
   ASSERT_EQ(::write(file, "c", 1), 1);
   close(file);
-  EXPECT_EQ(read(at("file")), "abc");
-  EXPECT_NE(refusal(ExitCode::failure, [] { write_stream(output_target("/dev/full"), "x"); })
-                .find("/dev/full"),
-            std::string::npos);
+  EXPECT_EQ(test::bytes_of_file(at("file")), "abc");
+  EXPECT_NE(
+      test::error_text(ExitCode::failure, [] { write_stream(output_target("/dev/full"), "x"); })
+          .find("/dev/full"),
+      std::string::npos);
 }
 
 TEST_F(OutputTargetTest, TemporaryNamesAreNeverFollowed) {
@@ -161,13 +147,13 @@ TEST_F(OutputTargetTest, TemporaryNamesAreNeverFollowed) {
   ASSERT_GE(made, 0);
   EXPECT_EQ(::write(made, "new", 3), 3);
   ::close(made);
-  EXPECT_EQ(read(at("other")), "precious");
-  EXPECT_EQ(read(at("x.partial")), "new");
+  EXPECT_EQ(test::bytes_of_file(at("other")), "precious");
+  EXPECT_EQ(test::bytes_of_file(at("x.partial")), "new");
   EXPECT_FALSE(fs::is_symlink(at("x.partial")));
   const int again = make_temporary_file(at("x.partial"));  // a killed process has left one
   ASSERT_GE(again, 0);
   ::close(again);
-  EXPECT_EQ(read(at("x.partial")), "");
+  EXPECT_EQ(test::bytes_of_file(at("x.partial")), "");
   fs::create_directory(at("folder"));
   EXPECT_LT(make_temporary_file(at("folder")), 0);
 }

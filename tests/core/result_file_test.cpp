@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <sys/stat.h>
 #include <thread>
 
@@ -20,20 +19,9 @@ namespace fs = std::filesystem;
 class ResultFiles : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_.file(name); }
-  static std::string text_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   int entries() const { return folder_.entries(); }
   static std::string refused(const std::string& path) {
-    try {
-      const ResultFile file("x.output", path);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << path << " was taken";
-    return "";
+    return refusal_of([&] { const ResultFile file("x.output", path); });
   }
 
   test::Scratch folder_;
@@ -46,7 +34,7 @@ TEST_F(ResultFiles, AreThereOnceTheyAreWhole) {
   file.write("two");
   EXPECT_FALSE(fs::exists(path("a")));
   file.finish();
-  EXPECT_EQ(text_of(path("a")), "one two");
+  EXPECT_EQ(test::bytes_of_file(path("a")), "one two");
   EXPECT_EQ(entries(), 1u);
 }
 
@@ -56,12 +44,12 @@ TEST_F(ResultFiles, StayAsTheyWereWhereTheirSuccessorIsNotFinished) {
     ResultFile file("x.output", path("a"));
     file.write("half");
   }
-  EXPECT_EQ(text_of(path("a")), "before");
+  EXPECT_EQ(test::bytes_of_file(path("a")), "before");
   EXPECT_EQ(entries(), 1u);
   ResultFile file("x.output", path("a"));
   file.write("whole");
   file.finish();
-  EXPECT_EQ(text_of(path("a")), "whole");
+  EXPECT_EQ(test::bytes_of_file(path("a")), "whole");
 }
 
 TEST_F(ResultFiles, TakeTheirBeginningAgain) {
@@ -70,13 +58,13 @@ TEST_F(ResultFiles, TakeTheirBeginningAgain) {
   file.write("a b");
   file.rewrite_begin("2");
   file.finish();
-  EXPECT_EQ(text_of(path("a")), "2 rows: a b");
+  EXPECT_EQ(test::bytes_of_file(path("a")), "2 rows: a b");
 }
 
 TEST_F(ResultFiles, AreWrittenIntoAPipeAsTheyCome) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   std::string read;
-  std::thread reader([&] { read = text_of(path("pipe")); });
+  std::thread reader([&] { read = test::bytes_of_file(path("pipe")); });
   {
     ResultFile file("x.output", path("pipe"));
     EXPECT_FALSE(file.rewritable());
@@ -109,7 +97,7 @@ TEST_F(ResultFiles, OfAFolderAreListed) {
   made.write("one", "1");
   made.write("two", "2");
   EXPECT_EQ(made.files(), (std::vector<std::string>{path("a/b/one"), path("a/b/two")}));
-  EXPECT_EQ(text_of(path("a/b/two")), "2");
+  EXPECT_EQ(test::bytes_of_file(path("a/b/two")), "2");
   for (const char* taken : {"a/b/one", "a/b/one/c"}) {
     try {
       make_result_folder("x.output", path(taken));

@@ -14,7 +14,7 @@
 namespace skein::formats {
 namespace {
 
-using test::bytes_at;
+using test::bytes_of_file;
 using test::fields_of;
 using test::number_at;
 using test::payloads_of;
@@ -29,7 +29,7 @@ TEST(EventWriter, BeginsWithTheVersionOfTheFormat) {
   const test::Scratch scratch;
   const double before = seconds_now();
   const EventWriter writer(scratch.path());
-  const auto payloads = payloads_of(bytes_at(writer.path()));
+  const auto payloads = payloads_of(bytes_of_file(writer.path()));
   ASSERT_EQ(payloads.size(), 1u);
   auto event = fields_of(payloads[0]);
   EXPECT_EQ(event.at(3), "brain.Event:2");
@@ -46,7 +46,7 @@ TEST(EventWriter, WritesScalarsThatDecodeToWhatWasGiven) {
                                   {"loss", 128, -0.0f},
                                   {std::string(300, 't'), int64_t{1} << 40, 1e30f}};
   for (const Scalar& scalar : given) writer.scalar(scalar.tag, scalar.step, scalar.value);
-  const auto payloads = payloads_of(bytes_at(writer.path()));
+  const auto payloads = payloads_of(bytes_of_file(writer.path()));
   ASSERT_EQ(payloads.size(), given.size() + 1);
   for (size_t i = 0; i < given.size(); ++i) {
     const Scalar read = scalar_of(payloads[i + 1]);
@@ -64,7 +64,7 @@ TEST(EventWriter, SkipsWhatIsNotFinite) {
                              -std::numeric_limits<double>::infinity(), 1e300})
     writer.scalar("loss", 1, value);
   writer.scalar("loss", 2, 1.0);
-  const auto payloads = payloads_of(bytes_at(writer.path()));
+  const auto payloads = payloads_of(bytes_of_file(writer.path()));
   ASSERT_EQ(payloads.size(), 2u);
   EXPECT_EQ(scalar_of(payloads[1]).step, 2);
 }
@@ -74,11 +74,11 @@ TEST(EventWriter, NamesItsFileAsTensorBoardWantsAndNeverReusesOne) {
   const std::string directory = scratch.path() + "/runs/first";
   EventWriter first(directory);
   first.scalar("loss", 1, 1.0);
-  const std::string kept = bytes_at(first.path());
+  const std::string kept = bytes_of_file(first.path());
   const EventWriter second(directory);
   EXPECT_EQ(first.path().rfind(directory + "/events.out.tfevents.", 0), 0u) << first.path();
   EXPECT_NE(first.path(), second.path());
-  EXPECT_EQ(bytes_at(first.path()), kept);
+  EXPECT_EQ(bytes_of_file(first.path()), kept);
 }
 
 TEST(EventWriter, NamesThePathThatCannotBeMade) {
@@ -101,7 +101,7 @@ TEST(EventWriter, TellsOfASessionThatStarts) {
   EventWriter second(scratch.path());
   second.session_start(4);
   second.scalar("loss", 4, 40);
-  const auto payloads = payloads_of(bytes_at(second.path()));
+  const auto payloads = payloads_of(bytes_of_file(second.path()));
   ASSERT_EQ(payloads.size(), 3u);
   auto event = fields_of(payloads[1]);
   EXPECT_EQ(number_at<int64_t>(event.at(2), 0), 4);
@@ -115,7 +115,7 @@ TEST(EventWriter, WritesTextsForThePluginOfTexts) {
   const test::Scratch scratch;
   EventWriter writer(scratch.path());
   writer.text("options", 7, "    lr = 1\n");
-  const auto payloads = payloads_of(bytes_at(writer.path()));
+  const auto payloads = payloads_of(bytes_of_file(writer.path()));
   ASSERT_EQ(payloads.size(), 2u);
   auto value = fields_of(fields_of(fields_of(payloads[1]).at(5)).at(1));
   EXPECT_EQ(value.at(1), "options");

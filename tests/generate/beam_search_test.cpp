@@ -298,14 +298,10 @@ TEST(BeamSearch, GivesTheBeamsWhereNothingMayFollowAndNoneHasEnded) {
 }
 
 std::string refusal(const BeamConfig& config, const AnswerBounds& bounds = {12, 0, 61, {}}) {
-  try {
+  return refusal_of([&] {
     check(config);
     check(config, bounds);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "";
+  });
 }
 
 BeamConfig beam_config(int64_t size, int64_t BeamConfig::*field = nullptr, int64_t value = 0) {

@@ -8,6 +8,8 @@
 
 #include "skein/core/error.h"
 
+#include "support/expect_error.h"
+
 namespace skein::generate {
 namespace {
 
@@ -181,13 +183,7 @@ std::string refusal(float logit, int64_t position = 0, const std::vector<int64_t
   logits[2] = logit;
   SamplingConfig c;
   c.banned = banned;
-  try {
-    sample(logits, c, 0, position);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::failure);
-    return error.what();
-  }
-  return "";
+  return test::error_text(ExitCode::failure, [&] { sample(logits, c, 0, position); });
 }
 
 TEST(Sampling, RefusesLogitsThatAreNoNumbers) {

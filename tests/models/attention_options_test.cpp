@@ -10,17 +10,6 @@
 namespace skein {
 namespace {
 
-template <class Body>
-std::string error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "";
-}
-
 AttentionOptions of_kind(const std::string& kind) {
   AttentionOptions made;
   made.kinds = {kind};
@@ -29,7 +18,7 @@ AttentionOptions of_kind(const std::string& kind) {
 }
 
 std::string refused(const AttentionOptions& c, bool causal = true, int64_t context = 64) {
-  return error_of([&] { check(c, causal, context, 10); });
+  return refusal_of([&] { check(c, causal, context, 10); });
 }
 
 TEST(AttentionOptions, DifferByBlockAndBeginAgain) {
@@ -69,11 +58,11 @@ TEST(AttentionOptions, TakeTheFormerWindow) {
     options.set("model.window", "9", "old");
     EXPECT_EQ(c.attention.of_block(5, c.context).kind, SightKind::window);
     EXPECT_EQ(c.attention.of_block(5, c.context).window, encoder ? 16 : 9);
-    EXPECT_NE(error_of([&] {
+    EXPECT_NE(refusal_of([&] {
                 options.set("model.window", "nine", "old.ini:3");
               }).find("model.window = 'nine' (old.ini:3): a whole number"),
               std::string::npos);
-    EXPECT_EQ(error_of([&] { options.set("model.window", "-1", "old"); }).find("model.window=-1"),
+    EXPECT_EQ(refusal_of([&] { options.set("model.window", "-1", "old"); }).find("model.window=-1"),
               0u);
     EXPECT_EQ(options.help().find("model.window "), std::string::npos);
   }
@@ -206,7 +195,7 @@ TEST(AttentionOptions, HashQueriesThatAreKeys) {
   c.attention = of_kind("lsh");
   c.attention.windows = {16};
   c.n_kv_heads = c.n_heads / 2;
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(refusal_of([&] {
               check(c, 1, false);
             }).find("attention.kind=lsh makes keys of queries, so model.n_kv_heads="),
             std::string::npos);

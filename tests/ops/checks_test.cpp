@@ -10,14 +10,14 @@ namespace skein {
 namespace {
 
 using test::CaseOperand;
+using test::internal_error_of;
 using test::OpCase;
-using test::refusal_of;
 using Tensors = std::vector<Tensor>;
 
 std::string refusal_with(const OpCase& one, size_t operand, const Tensor& spoilt) {
   Tensors operands = test::tensors_of(one);
   operands[operand] = spoilt;
-  return refusal_of([&] { one.call(operands); });
+  return internal_error_of([&] { one.call(operands); });
 }
 
 void expect_refused(const OpCase& one, size_t operand, const Tensor& spoilt, bool refused = true) {
@@ -50,7 +50,7 @@ bool is_tied(const OpCase& one, const CaseOperand& operand, int dim) {
 
 TEST(OpChecks, RightCallsAreNotRefused) {
   for (const OpCase& one : test::op_cases())
-    EXPECT_EQ(refusal_of([&] { one.call(test::tensors_of(one)); }), "") << one.op;
+    EXPECT_EQ(internal_error_of([&] { one.call(test::tensors_of(one)); }), "") << one.op;
 }
 
 TEST(OpChecks, OperandsThatAreMissing) {
@@ -108,7 +108,7 @@ struct Refusal {
 };
 
 void expect_texts(const std::vector<Refusal>& refusals) {
-  for (const Refusal& one : refusals) EXPECT_EQ(refusal_of(one.call), one.text);
+  for (const Refusal& one : refusals) EXPECT_EQ(internal_error_of(one.call), one.text);
 }
 
 TEST(OpChecks, TextsNameTheOpBothValuesAndAllOperands) {
@@ -247,7 +247,7 @@ TEST(OpChecks, TextsOfShapesAndPlaces) {
        },
        "prepend: table must have 1 row, not 2: table [2,4]"},
   });
-  EXPECT_EQ(refusal_of([&] { ops::reshape(x, {4, -1}); }), "");
+  EXPECT_EQ(internal_error_of([&] { ops::reshape(x, {4, -1}); }), "");
 }
 
 ops::PolicyLoss policy_loss(const Tensor& known) {

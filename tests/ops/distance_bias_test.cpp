@@ -43,7 +43,7 @@ TEST(DistanceBiasOp, OfTheLastQueryIsItsRowAmongAll) {
 TEST(DistanceBiasOp, RefusesWhatCannotBe) {
   const auto refusal = [](int64_t rows, int64_t samples, const ops::Distances& of) {
     const WeightMemory table = test::weight_of(test::random_tensor({2, rows}, 1));
-    return test::refusal_of([&] { ops::distance_bias(table, samples, of); });
+    return test::internal_error_of([&] { ops::distance_bias(table, samples, of); });
   };
   EXPECT_EQ(refusal(8, 1, {3, 3, 0, {32, 128, true}}),
             "distance_bias: table must have 32 columns, one a bucket: table [2,8]");

@@ -127,7 +127,7 @@ TEST(LabelSmoothing, RefusesWhatCannotBe) {
     extras.smoothed = ops::SmoothedLoss{smoothing};
     if (entropic) extras.entropy_weights = in.row_weights;
     const WeightMemory weight = test::weight_of(in.weight);
-    return test::refusal_of([&] {
+    return test::internal_error_of([&] {
       ops::linear_cross_entropy(Var(in.x), {weight, {}, {0, kSmoothedIds}}, in.targets,
                                 in.row_weights, kSmoothedRows, extras, Out(entropies));
     });
@@ -179,7 +179,7 @@ TEST(LabelSmoothing, OfClassesIsTheCrossEntropyOfTheSmoothedTarget) {
 TEST(LabelSmoothing, OfClassesRefusesWhatCannotBe) {
   const Rows in;
   const auto refusal = [&](const kernels::Smoothing& smoothing) {
-    return test::refusal_of(
+    return test::internal_error_of(
         [&] { ops::cross_entropy(Var(logits_of(in)), in.targets, ops::SmoothedLoss{smoothing}); });
   };
   EXPECT_EQ(refusal({-0.1, 7}),

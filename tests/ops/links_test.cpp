@@ -208,7 +208,9 @@ TEST(LinkOps, RefuseWhatDoesNotFit) {
   const Links links = test::drawn_links(1, 4, 3, 6);
   const Var rows(Tensor::zeros({4, 2, 3}, DType::f32)),
       columns(Tensor::zeros({3, 2, 3}, DType::f32));
-  const auto refusal = [](const std::function<void()>& call) { return test::refusal_of(call); };
+  const auto refusal = [](const std::function<void()>& call) {
+    return test::internal_error_of(call);
+  };
   EXPECT_EQ(refusal([&] { ops::gather_sum(rows, links); }),
             "gather_sum: x must have 3 rows, one for each column of links: x [4,2,3]");
   EXPECT_EQ(refusal([&] { ops::gather_max(rows, links); }),

@@ -9,7 +9,7 @@ namespace skein {
 namespace {
 
 std::string refusal(int64_t width, const ops::RotaryWaves& waves) {
-  return test::refusal_of([&] {
+  return test::internal_error_of([&] {
     ops::rotary(Var(Tensor::zeros({1, 2, 1, width}, DType::f32)), Tensor::zeros({1, 2}, DType::i32),
                 waves);
   });

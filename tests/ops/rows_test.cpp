@@ -29,17 +29,17 @@ TEST(TakeRows, MayTakeARowMoreThanOnce) {
 }
 
 TEST(TakeRows, RefusesWhatCannotBe) {
-  EXPECT_EQ(test::refusal_of([] {
+  EXPECT_EQ(test::internal_error_of([] {
               ops::choose_rows({0, 5}, 5, 1, {});
             }),
             "choose_rows: row 5 is none of a sample's 5");
-  EXPECT_EQ(test::refusal_of([] {
+  EXPECT_EQ(test::internal_error_of([] {
               ops::choose_rows({3, 0, 3}, 5, 1, {});
             }),
             "choose_rows: row 3 is taken twice");
   const Var x(Tensor::zeros({2, 3, 4}, DType::f32));
   const auto refusal = [&](int64_t rows, int64_t back) {
-    return test::refusal_of([&] {
+    return test::internal_error_of([&] {
       ops::take_rows(x, {Tensor::zeros({rows}, DType::i32), Tensor::zeros({back}, DType::i32)});
     });
   };
@@ -55,7 +55,7 @@ TEST(TakeRows, RefusesWhatCannotBe) {
 }
 
 TEST(MergeRounds, RefusesWhatCannotBe) {
-  EXPECT_EQ(test::refusal_of([] {
+  EXPECT_EQ(test::internal_error_of([] {
               ops::merge_rounds(Var(Tensor::zeros({4, 2}, DType::f32)),
                                 Var(Tensor::zeros({3}, DType::f32)),
                                 Tensor::zeros({2, 2}, DType::i32));
@@ -88,7 +88,7 @@ TEST(Positions, AreTakenAndPutBehind) {
 }
 
 TEST(Positions, ThatAreNotThereAreRefused) {
-  EXPECT_EQ(test::refusal_of([] {
+  EXPECT_EQ(test::internal_error_of([] {
               ops::positions(Var(Tensor::zeros({2, 3, 4}, DType::f32)), 2, 2);
             }),
             "positions: 2 of them from 2 on are not among x's 3: x [2,3,4]");

@@ -1,8 +1,6 @@
 // A sweep of four models that takes a second.
 #pragma once
 
-#include <fstream>
-
 #include "skein/scaling/laws/results_store.h"
 #include "skein/scaling/sweep/sweep.h"
 
@@ -42,26 +40,6 @@ inline std::string table_without_seconds(const std::string& dir) {
   ScalingTable made = read_store(dir + "/results.h5");
   for (ScalingRun& run : made.runs) run.seconds = kUnknown;
   return table_csv(made.runs) + curves_csv(made.runs);
-}
-
-inline std::string file_text(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline std::string usage_error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  return "";
-}
-
-inline void expect_usage_error(const std::function<void()>& step, const std::string& word) {
-  const std::string text = usage_error_of(step);
-  EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
 }
 
 }  // namespace skein::scaling

@@ -5,21 +5,16 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace skein::test {
+#include "support/scratch.h"
 
-inline std::string bytes_at(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+namespace skein::test {
 
 template <class T>
 T number_at(const std::string& bytes, size_t at) {
@@ -107,7 +102,7 @@ inline std::map<std::string, std::vector<std::pair<int64_t, float>>> event_curve
   std::sort(files.begin(), files.end());
   std::map<std::string, std::vector<std::pair<int64_t, float>>> curves;
   for (const std::string& file : files)
-    for (const std::string& payload : payloads_of(bytes_at(file))) {
+    for (const std::string& payload : payloads_of(bytes_of_file(file))) {
       auto event = fields_of(payload);
       if (event.count(7))
         for (auto& [tag, curve] : curves)

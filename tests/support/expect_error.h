@@ -2,25 +2,36 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "skein/core/error.h"
 
 namespace skein::test {
 
-// Runs body, which must throw an Error of that code whose text holds all of `words`.
+// The text of the Error of that code that body throws; "" where it throws none.
 template <class Body>
-void expect_error(ExitCode code, std::initializer_list<std::string> words, Body&& body) {
+std::string error_text(ExitCode code, const Body& body) {
   try {
     body();
-    ADD_FAILURE() << "no error; wanted one with: " << (words.size() ? *words.begin() : "");
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
-    for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
-          << "\"" << word << "\" in: " << error.what();
+    return error.what();
   }
+  return "";
+}
+
+inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
+}
+
+// Runs body, which must throw an Error of that code whose text holds all of `words`.
+template <class Body>
+void expect_error(ExitCode code, const std::vector<std::string>& words, const Body& body) {
+  const std::string text = error_text(code, body);
+  EXPECT_NE(text, "") << "no error";
+  expect_words(text, words);
 }
 
 }  // namespace skein::test

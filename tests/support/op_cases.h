@@ -14,6 +14,7 @@
 #include "skein/ops/loss.h"
 #include "skein/ops/preference.h"
 
+#include "support/expect_error.h"
 #include "support/gradient_check.h"
 
 namespace skein::test {
@@ -341,14 +342,8 @@ inline std::vector<Tensor> tensors_of(const OpCase& one) {
 }
 
 // What the call is refused with, as an internal error; empty where it is not.
-inline std::string refusal_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::internal) << error.what();
-    return error.what();
-  }
-  return {};
+inline std::string internal_error_of(const std::function<void()>& call) {
+  return error_text(ExitCode::internal, call);
 }
 
 }  // namespace skein::test

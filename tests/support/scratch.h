@@ -39,4 +39,10 @@ class Scratch {
   std::string path_;
 };
 
+inline std::string bytes_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("no file " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace skein::test

@@ -68,13 +68,7 @@ std::string babble(std::mt19937& random, int letters, int size) {
 }
 
 std::string error_of(int64_t vocab_size, int64_t min_frequency) {
-  try {
-    BpeTrainer().train(vocab_size, min_frequency);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { BpeTrainer().train(vocab_size, min_frequency); });
 }
 
 // aaabdaaabac: aa 4 times; then (aa)a and ab twice each, and 64 65 is the lower pair; then (aa)(ab)

@@ -114,13 +114,7 @@ TEST_F(Frozen, MoreThanCanBeFrozenIsAnError) {
   const auto message = [&](int64_t layers) -> std::string {
     PretrainConfig c = config(layers);
     c.model.tie_embeddings = true;
-    try {
-      train(c, 1, folder_, "run");
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return error.what();
-    }
-    return "no error";
+    return training_error(c, 1, folder_, "run", ExitCode::usage);
   };
   EXPECT_NE(message(5).find("train.frozen_layers=5 must be from -1 (none) to model.n_layers=4"),
             std::string::npos)

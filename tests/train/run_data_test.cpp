@@ -7,21 +7,17 @@
 
 #include "skein/train/run_state.h"
 
+#include "support/expect_error.h"
 #include "train/train_fixture.h"
 
 namespace skein::train {
 namespace {
 
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Makes one token another one of its vocabulary.
 void change_a_token(const std::string& path) {
   std::vector<int32_t> ids(64);
   data::TokenStore(path).read(1990, ids);
-  std::string whole = file_text(path);
+  std::string whole = test::bytes_of_file(path);
   const size_t begin = whole.find(std::string(ids.begin(), ids.end()));
   ASSERT_NE(begin, std::string::npos);
   whole[begin] = static_cast<char>(whole[begin] ^ 1);
@@ -64,19 +60,14 @@ class DataOfARun : public testing::Test {
   test::Scratch folder_;
 };
 
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
-}
-
 TEST_F(DataOfARun, AWrongSumEndsItBeforeTheFirstCommit) {
   change_a_token(store());
   for (int ranks : {1, 2}) {
     PretrainConfig c = config(4);
     c.checkpoint.every = 1;
-    expect_words(refused(c, ranks, ExitCode::failure),
-                 {store() + " is damaged: the XXH3 sum of its tokens is ", ", it should be ",
-                  "copy it again"});
+    test::expect_words(refused(c, ranks, ExitCode::failure),
+                       {store() + " is damaged: the XXH3 sum of its tokens is ", ", it should be ",
+                        "copy it again"});
     EXPECT_TRUE(checkpoint::list_checkpoints(folder_.file("run/checkpoints")).empty());
   }
 }
@@ -88,7 +79,7 @@ TEST_F(DataOfARun, AWrongSumOfHeldOutDataEndsItToo) {
   change_a_token(c.data.validation.front());
   c.validation.every = 1;
   c.validation.patience = 1;
-  expect_words(refused(c, 2, ExitCode::failure), {"held_out.h5 is damaged: the XXH3 sum"});
+  test::expect_words(refused(c, 2, ExitCode::failure), {"held_out.h5 is damaged: the XXH3 sum"});
   EXPECT_TRUE(checkpoint::list_checkpoints(folder_.file("run/checkpoints")).empty());
   EXPECT_TRUE(checkpoint::list_checkpoints(folder_.file("run/best")).empty());
 }
@@ -100,7 +91,7 @@ TEST_F(DataOfARun, IsComparedOnceARunAndPath) {
   std::filesystem::rename(store(), folder_.file("moved.h5"));
   PretrainConfig c = config(8);
   c.data.train = {folder_.file("moved.h5")};
-  expect_words(refused(c, 1, ExitCode::failure), {"moved.h5 is damaged: the XXH3 sum"});
+  test::expect_words(refused(c, 1, ExitCode::failure), {"moved.h5 is damaged: the XXH3 sum"});
 }
 
 TEST_F(DataOfARun, OfAnotherContentUnderItsNameIsRefusedUnlessAskedFor) {
@@ -111,13 +102,13 @@ TEST_F(DataOfARun, OfAnotherContentUnderItsNameIsRefusedUnlessAskedFor) {
   const data::DataFile now =
       data::store_files("data.train", {std::make_shared<data::TokenStore>(store())}).at(0);
   EXPECT_FALSE(before.same_content(now));
-  expect_words(text, {folder_.file("run"),
-                      "data.train: " + store() + " was " + before.identity() + ", now it is " +
-                          now.identity(),
-                      "checkpoint.other_data=true"});
+  test::expect_words(text, {folder_.file("run"),
+                            "data.train: " + store() + " was " + before.identity() +
+                                ", now it is " + now.identity(),
+                            "checkpoint.other_data=true"});
   PretrainConfig c = config(8);
   c.checkpoint.other_data = true;
-  expect_words(said(c), {"checkpoint.other_data):", now.identity(), "goes on from"});
+  test::expect_words(said(c), {"checkpoint.other_data):", now.identity(), "goes on from"});
   EXPECT_TRUE(newest().data.at(0).same_content(now));
   EXPECT_NO_THROW(train(config(10), 1, folder_, "run"))
       << "what was accepted is the run's data from then on";
@@ -129,7 +120,7 @@ TEST_F(DataOfARun, MayLieElsewhere) {
   PretrainConfig c = config(6);
   c.data.train = {folder_.file("moved.h5")};
   const std::string text = said(c);
-  expect_words(text, {"data.train: " + store() + " -> " + folder_.file("moved.h5")});
+  test::expect_words(text, {"data.train: " + store() + " -> " + folder_.file("moved.h5")});
   EXPECT_EQ(text.find("learnt from other data"), std::string::npos) << text;
 }
 
@@ -139,7 +130,8 @@ TEST_F(DataOfARun, BindsWhoGoesOnFromItsState) {
   write_other_store(store());
   PretrainConfig c = config(6);
   c.checkpoint.load = folder_.file("first");
-  expect_words(refused(c, 1, ExitCode::usage), {folder_.file("first"), "was 4000 bytes with sum "});
+  test::expect_words(refused(c, 1, ExitCode::usage),
+                     {folder_.file("first"), "was 4000 bytes with sum "});
   c.checkpoint.weights_only = true;
   EXPECT_NO_THROW(train(c, 1, folder_, "run"));
 }

@@ -12,6 +12,7 @@
 #include "skein/core/log.h"
 
 #include "support/event_files.h"
+#include "support/expect_error.h"
 #include "support/retry_waits.h"
 #include "support/size_limit.h"
 #include "train/train_fixture.h"
@@ -87,10 +88,6 @@ class RunFolders : public testing::Test {
     for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(folder_.file("run")))
       std::filesystem::resize_file(info.path + "/rank-00000.h5", 100);
   }
-  static void expect_says(const std::string& text, const std::vector<std::string>& words) {
-    for (const std::string& word : words)
-      EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
-  }
 
   test::Scratch folder_;
 };
@@ -107,7 +104,7 @@ TEST_F(RunFolders, WhatCannotBeReadNeverBeginsARunAnew) {
     std::filesystem::create_symlink(name, at(name));
     {
       const RetryWaits waits;
-      expect_says(
+      test::expect_words(
           error_of(longer, ExitCode::failure),
           {at(name), "Too many levels of symbolic links", "3 more attempts", "then start again"});
       EXPECT_EQ(waits.count(), 3u) << name;
@@ -125,8 +122,8 @@ TEST_F(RunFolders, WithCommitsButNoneToUseBeginAnewOnlyWhenTold) {
   damage_all();
   const std::string metrics = text_of(at("metrics.jsonl"));
   PretrainConfig c = config();
-  expect_says(error_of(c, ExitCode::usage), {"none of the 2 checkpoints", "rank-00000.h5",
-                                             "it was cut", "Or give --run.restart"});
+  test::expect_words(error_of(c, ExitCode::usage), {"none of the 2 checkpoints", "rank-00000.h5",
+                                                    "it was cut", "Or give --run.restart"});
   EXPECT_EQ(text_of(at("metrics.jsonl")), metrics);
   c.run.restart = true;
   c.train.steps = 2;
@@ -152,7 +149,7 @@ TEST_F(RunFolders, OptionsAreRefusedBeforeTheClaim) {
     c.run.takeover = 2;
     change(c);
     testing::internal::CaptureStderr();
-    expect_says(error_of(c, ExitCode::usage), {word});
+    test::expect_words(error_of(c, ExitCode::usage), {word});
     EXPECT_EQ(testing::internal::GetCapturedStderr().find("seems to be at work"), std::string::npos)
         << word;
   };
@@ -169,7 +166,7 @@ TEST_F(RunFolders, ARestartOfAFinishedRunAppendsNothing) {
   c.validation.eval.windows = 8;
   train(c, 1, folder_, "run");
   const std::string before = text_of(at("metrics.jsonl"));
-  expect_says(before, {"\"step\":4,\"validation_loss\""});
+  test::expect_words(before, {"\"step\":4,\"validation_loss\""});
   train(c, 1, folder_, "run");
   EXPECT_EQ(text_of(at("metrics.jsonl")), before);
   // Another evaluation of the same step is another line.
@@ -211,8 +208,8 @@ TEST_F(RunFolders, AFullDiskIsNoMistakeOfTheUser) {
       said = error.what();
     }
   }
-  expect_says(said, {"run.dir=" + folder_.file("run"), "config.ini", "File too large",
-                     "free some space there"});
+  test::expect_words(said, {"run.dir=" + folder_.file("run"), "config.ini", "File too large",
+                            "free some space there"});
 }
 
 TEST_F(RunFolders, LinesOutliveADiskThatIsFullForAMoment) {
@@ -252,9 +249,9 @@ TEST_F(RunFolders, OptionsAreRefusedBeforeTheRunIsClaimed) {
   std::ofstream(folder_.file("run")) << "no folder";
   PretrainConfig c = config();
   c.validation.patience = 3;
-  expect_says(error_of(c, ExitCode::usage), {"validation.patience=3 needs validation data"});
+  test::expect_words(error_of(c, ExitCode::usage), {"validation.patience=3 needs validation data"});
   c.lr.warmup = -5;
-  expect_says(error_of(c, ExitCode::usage), {"warmup"});
+  test::expect_words(error_of(c, ExitCode::usage), {"warmup"});
 }
 
 // As a start does that stood still while another one took the run over and began.

@@ -7,6 +7,7 @@
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
 
+#include "support/expect_error.h"
 #include "train/train_fixture.h"
 
 namespace skein::train {
@@ -36,19 +37,6 @@ TensorShapes held_by(const ModelConfig& c) {
   return made;
 }
 
-template <class Body>
-void expect_usage_error(const std::vector<std::string>& words, Body&& body) {
-  try {
-    body();
-    ADD_FAILURE() << "nothing was refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
-          << word << " is not in: " << error.what();
-  }
-}
-
 TEST(StoredModel, IsRefusedWithOptionValueAndBound) {
   EXPECT_EQ(stored_model(run_state_of(small()), "here").d_model, 32);
   const std::map<std::string, std::vector<std::string>> wrong = {
@@ -62,7 +50,8 @@ TEST(StoredModel, IsRefusedWithOptionValueAndBound) {
     for (const std::string& value : values) {
       RunState state = run_state_of(small());
       state.config.at(key) = value;
-      expect_usage_error({"here", key, value}, [&] { (void)stored_model(state, "here"); });
+      test::expect_error(ExitCode::usage, {"here", key, value},
+                         [&] { (void)stored_model(state, "here"); });
     }
 }
 
@@ -72,7 +61,7 @@ TEST(StoredModel, MustHaveTheTensorsThatAreHeld) {
                           const std::vector<std::string>& words) {
     std::vector<std::string> all = words;
     all.push_back("here describes another model");
-    expect_usage_error(all, [&] { check_held(model, held, "here"); });
+    test::expect_error(ExitCode::usage, all, [&] { check_held(model, held, "here"); });
   };
   ModelConfig other = small();
   other.vocab_size = 2'000'000'000;
@@ -109,7 +98,8 @@ TEST(StoredModel, OfARunIsWhatItHolds) {
   const auto held = checkpoint_tensors(*info, *alone);
   check_held(model, held, info->path);
   model.n_layers = 5;
-  expect_usage_error({info->path, "no block 4"}, [&] { check_held(model, held, info->path); });
+  test::expect_error(ExitCode::usage, {info->path, "no block 4"},
+                     [&] { check_held(model, held, info->path); });
 }
 
 TEST(StoredState, CountsLieWithinWhatCanBeAddedTo) {
@@ -124,7 +114,8 @@ TEST(StoredState, CountsLieWithinWhatCanBeAddedTo) {
   for (const char* key : {"step", "samples", "optimizer_steps", "reduction_groups"})
     for (const char* value :
          {"9223372036854775807", "9007199254740993", "-9223372036854775808", "-2"})
-      expect_usage_error({"here", key, value}, [&] { (void)run_state(with(key, value), "here"); });
+      test::expect_error(ExitCode::usage, {"here", key, value},
+                         [&] { (void)run_state(with(key, value), "here"); });
 }
 
 }  // namespace

@@ -117,13 +117,7 @@ class TaskRuns : public testing::Test {
     return 0;
   }
   std::string error_of(const Config& c, const std::string& name = "") const {
-    try {
-      run(c, 1, name);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-      return error.what();
-    }
-    return "no error";
+    return refusal_of([&] { run(c, 1, name); });
   }
 
   test::Scratch folder_;

@@ -16,6 +16,7 @@
 #include "skein/train/tasks/language_task.h"
 
 #include "data/masked_fixtures.h"
+#include "support/expect_error.h"
 #include "support/scratch.h"
 
 namespace skein::train {
@@ -144,14 +145,9 @@ inline Finished train(PretrainConfig config, int ranks, const test::Scratch& fol
 inline std::string training_error(const PretrainConfig& config, int ranks,
                                   const test::Scratch& folder, const std::string& name,
                                   ExitCode code) {
-  try {
-    train(config, ranks, folder, name);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
+  const std::string text = test::error_text(code, [&] { train(config, ranks, folder, name); });
+  EXPECT_NE(text, "") << "no error";
+  return text;
 }
 
 inline RunState newest_state(const std::string& run) {

@@ -31,11 +31,6 @@ std::string said(Body&& body) {
   return testing::internal::GetCapturedStderr();
 }
 
-void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" in: " << text;
-}
-
 TEST(KlGuard, MeasuresTheMeanAndItsStandardError) {
   const KlFinding found = kl_finding({episode(1), episode(2), episode(3), episode(6)});
   EXPECT_DOUBLE_EQ(found.mean, 3);
@@ -63,15 +58,15 @@ TEST(KlGuard, KnowsThatRareAnswersAreNotDrawn) {
   EXPECT_FALSE(found(8, -0.8).impossible());
   EXPECT_TRUE(found(8, -0.9).impossible());
   EXPECT_TRUE(found(512, -0.02).impossible());
-  expect_words(said([&] { guard_kl(found(8, -1), 0, 1, warnings); }),
-               {"-1.0000 nats an answer, and the same of all of them"});
+  test::expect_words(said([&] { guard_kl(found(8, -1), 0, 1, warnings); }),
+                     {"-1.0000 nats an answer, and the same of all of them"});
 }
 
 TEST(KlGuard, WarnsNamingTheCauseAndFailsAtTheThirdInARow) {
   RepeatedWarnings warnings;
   const KlFinding bad{-0.5, 0.1}, good{0.1, 0.1};
   int64_t in_a_row = 0;
-  expect_words(
+  test::expect_words(
       said([&] { in_a_row = guard_kl(bad, in_a_row, 0.7, warnings); }),
       {"-0.5000 nats", "5.0 standard errors below 0", "another distribution", "temperature 0.7"});
   EXPECT_EQ(in_a_row, 1);
@@ -92,10 +87,11 @@ TEST(RatioGuard, FailsWhenThePolicySaysSomethingElseThanItDid) {
 
 TEST(ScoreGuard, WarnsOfScoresThatAreAllEqual) {
   RepeatedWarnings warnings;
-  expect_words(said([&] {
-                 guard_scores({episode(0, 2), episode(0, 2)}, 0, 0, 8, MissingEnd::none, warnings);
-               }),
-               {"all 2 answers have the score 2", "nothing to learn"});
+  test::expect_words(
+      said([&] {
+        guard_scores({episode(0, 2), episode(0, 2)}, 0, 0, 8, MissingEnd::none, warnings);
+      }),
+      {"all 2 answers have the score 2", "nothing to learn"});
   EXPECT_EQ(said([&] {
               guard_scores({episode(0, 2), episode(0, 3)}, 0, 0, 8, MissingEnd::none, warnings);
             }),
@@ -105,8 +101,8 @@ TEST(ScoreGuard, WarnsOfScoresThatAreAllEqual) {
 TEST(ScoreGuard, WarnsOfFlatGroups) {
   RepeatedWarnings warnings;
   const std::vector<Episode> two{episode(0, 1), episode(0, 2)};
-  expect_words(said([&] { guard_scores(two, 3, 4, 8, MissingEnd::none, warnings); }),
-               {"3 of 4 prompts", "equal rewards"});
+  test::expect_words(said([&] { guard_scores(two, 3, 4, 8, MissingEnd::none, warnings); }),
+                     {"3 of 4 prompts", "equal rewards"});
   EXPECT_EQ(said([&] { guard_scores(two, 2, 4, 8, MissingEnd::none, warnings); }), "")
       << "half of them are not most";
 }
@@ -115,8 +111,8 @@ TEST(ScoreGuard, WarnsOfAnswersThatAreCut) {
   RepeatedWarnings warnings;
   const std::vector<Episode> most{episode(0, 1, false), episode(0, 2, false), episode(0, 3)},
       half{episode(0, 1, false), episode(0, 2)};
-  expect_words(said([&] { guard_scores(most, 0, 0, 8, MissingEnd::none, warnings); }),
-               {"2 of 3 answers were cut", "generate.max_tokens=8", "reward.missing_end"});
+  test::expect_words(said([&] { guard_scores(most, 0, 0, 8, MissingEnd::none, warnings); }),
+                     {"2 of 3 answers were cut", "generate.max_tokens=8", "reward.missing_end"});
   EXPECT_EQ(said([&] { guard_scores(half, 0, 0, 8, MissingEnd::none, warnings); }), "");
   const auto told = [&](const std::vector<Episode>& episodes, MissingEnd missing_end) {
     return said([&] { guard_scores(episodes, 0, 0, 8, missing_end, warnings); });
@@ -124,10 +120,10 @@ TEST(ScoreGuard, WarnsOfAnswersThatAreCut) {
   EXPECT_EQ(told(most, MissingEnd::replace).find("missing_end"), std::string::npos)
       << "it is given already";
   const std::string some = told(most, MissingEnd::mask);
-  expect_words(some,
-               {"2 of 3", "reward.missing_end=mask has them count for nothing; allow longer"});
+  test::expect_words(
+      some, {"2 of 3", "reward.missing_end=mask has them count for nothing; allow longer"});
   const std::vector<Episode> all(most.begin(), most.begin() + 2);
-  expect_words(told(all, MissingEnd::mask), {"2 of 2", "no answer is learnt from"});
+  test::expect_words(told(all, MissingEnd::mask), {"2 of 2", "no answer is learnt from"});
 }
 
 // A run of thousands of iterations, each of which cuts its answers.
@@ -139,8 +135,8 @@ TEST(ScoreGuard, DoesNotFillTheLog) {
       guard_scores(cut, 0, 0, 8, MissingEnd::none, warnings);
   });
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 10);
-  expect_words(said([&] { warnings.finish(); }),
-               {"40 warnings of answers that are cut", "30 are not shown"});
+  test::expect_words(said([&] { warnings.finish(); }),
+                     {"40 warnings of answers that are cut", "30 are not shown"});
 }
 
 class TuneConfigs : public ::testing::Test {
@@ -195,14 +191,14 @@ TEST_F(TuneConfigs, KnowWhatMovesTheOptimum) {
   config_.ppo.kl_loss = 0.1;
   config_.shaping.estimator = KlEstimator::k3;
   ASSERT_EQ(caveats().size(), 3u);
-  expect_words(caveats()[0], {"ppo.kl_loss=0.1", "a second time"});
-  expect_words(caveats()[1], {"ppo.entropy=0.01"});
-  expect_words(caveats()[2], {"only k1 keeps the optimum"});
+  test::expect_words(caveats()[0], {"ppo.kl_loss=0.1", "a second time"});
+  test::expect_words(caveats()[1], {"ppo.entropy=0.01"});
+  test::expect_words(caveats()[2], {"only k1 keeps the optimum"});
   config_ = tune_defaults();
   config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
   ASSERT_EQ(caveats().size(), 1u);
-  expect_words(caveats()[0], {"ppo.kl_loss=0.05", "estimator=k2", "as a loss",
-                              "give ppo.kl_in_reward=true and ppo.divide_by_std=false"});
+  test::expect_words(caveats()[0], {"ppo.kl_loss=0.05", "estimator=k2", "as a loss",
+                                    "give ppo.kl_in_reward=true and ppo.divide_by_std=false"});
   config_ = tune_defaults();
   config_.ppo.algorithm = PpoConfig::Algorithm::grpo;
   config_.ppo.kl_in_reward = true;
@@ -222,7 +218,7 @@ TEST_F(TuneConfigs, RefuseOptionsOfGrpoElsewhere) {
 
 TEST_F(TuneConfigs, SayOnceThatDropoutIsLeftOut) {
   config_.run.model.dropout = 0.1;
-  expect_words(said([this] { settle(config_); }), {"dropout", "0.1", "ratio"});
+  test::expect_words(said([this] { settle(config_); }), {"dropout", "0.1", "ratio"});
   EXPECT_EQ(config_.run.model.dropout, 0);
   EXPECT_EQ(said([this] { settle(config_); }), "");
 }
@@ -230,14 +226,14 @@ TEST_F(TuneConfigs, SayOnceThatDropoutIsLeftOut) {
 TEST_F(TuneConfigs, WarnWhereTheOnlyUpdateHasNoRate) {
   config_.ppo.algorithm = PpoConfig::Algorithm::rloo;
   config_.ppo.iterations = 1;
-  expect_words(said([this] { settle(config_); }),
-               {"nothing will be learnt", "with step 1", "or more ppo.iterations"});
+  test::expect_words(said([this] { settle(config_); }),
+                     {"nothing will be learnt", "with step 1", "or more ppo.iterations"});
   config_.ppo.iterations = 2;
   EXPECT_EQ(said([this] { settle(config_); }), "");
   config_ = tune_defaults();
   config_.ppo.epochs = 1;
   config_.critic.warmup = 99;
-  expect_words(said([this] { settle(config_); }), {"with step 100, the first that learns"});
+  test::expect_words(said([this] { settle(config_); }), {"with step 100, the first that learns"});
 }
 
 TEST_F(TuneConfigs, RefuseCountsThatDoNotDivide) {

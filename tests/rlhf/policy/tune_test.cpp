@@ -107,11 +107,6 @@ TEST_F(TunedPolicy, GoesOnWhereItWasKilled) {
   }
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Killed in the middle of a line of the third of four iterations: no answer is lost, and none is
 // there twice.
 TEST_F(TunedPolicy, KeepsAllAnswersThroughAKill) {
@@ -121,7 +116,7 @@ TEST_F(TunedPolicy, KeepsAllAnswersThroughAKill) {
                           {"ppo.save_rollouts", "true"}};
   const std::string path = tuned_at("run") + "/rollouts.jsonl";
   run(1, settings);
-  const std::string whole = text_of(path);
+  const std::string whole = test::bytes_of_file(path);
   int64_t number = 0;
   std::istringstream lines(whole);
   for (std::string line; std::getline(lines, line); ++number) {
@@ -140,11 +135,12 @@ TEST_F(TunedPolicy, KeepsAllAnswersThroughAKill) {
   forget_from(tuned_at("run"), 3);
   std::filesystem::resize_file(path, whole.size() * 5 / 8 + 7);
   run(2, settings);
-  EXPECT_EQ(text_of(path), whole)
+  EXPECT_EQ(test::bytes_of_file(path), whole)
       << "killed while the third iteration was written, and gone on with on two ranks";
   forget_from(tuned_at("run"), 2);
   run(1, settings);
-  EXPECT_EQ(text_of(path), whole) << "killed long after what the newest checkpoint knows";
+  EXPECT_EQ(test::bytes_of_file(path), whole)
+      << "killed long after what the newest checkpoint knows";
 }
 
 TEST_F(TunedPolicy, LearnsByEachAlgorithm) {
@@ -226,7 +222,7 @@ TEST_F(TunedPolicy, NeverCutsAnswersThatItCannotRead) {
   Settings settings{{"ppo.iterations", "1"}, {"ppo.save_rollouts", "true"}};
   const std::string path = tuned_at("run") + "/rollouts.jsonl";
   run(1, settings);
-  const std::string whole = text_of(path);
+  const std::string whole = test::bytes_of_file(path);
   std::filesystem::rename(path, path + ".away");
   std::filesystem::create_symlink("rollouts.jsonl", path);
   settings[0].second = "2";
@@ -241,9 +237,9 @@ TEST_F(TunedPolicy, NeverCutsAnswersThatItCannotRead) {
   std::ofstream superseded(path, std::ios::app);
   run(1, settings);
   superseded << "an answer that comes too late\n" << std::flush;
-  EXPECT_EQ(text_of(path).find("too late"), std::string::npos);
-  EXPECT_EQ(text_of(path).substr(0, whole.size()), whole);
-  EXPECT_GT(text_of(path).size(), whole.size());
+  EXPECT_EQ(test::bytes_of_file(path).find("too late"), std::string::npos);
+  EXPECT_EQ(test::bytes_of_file(path).substr(0, whole.size()), whole);
+  EXPECT_GT(test::bytes_of_file(path).size(), whole.size());
 }
 
 TEST_F(TunedPolicy, GivesUpWithAdviceAndCountsTheStepsItSkipped) {

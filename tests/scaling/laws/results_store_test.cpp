@@ -52,7 +52,7 @@ TEST(ResultsStore, EqualResultsAreEqualBytes) {
   test::Scratch folder;
   write_store(folder.file("a.h5"), two_runs(), {{}, {}});
   write_store(folder.file("b.h5"), two_runs(), {{}, {}});
-  EXPECT_EQ(file_text(folder.file("a.h5")), file_text(folder.file("b.h5")));
+  EXPECT_EQ(test::bytes_of_file(folder.file("a.h5")), test::bytes_of_file(folder.file("b.h5")));
   write_store(folder.file("b.h5"), {}, {});
   EXPECT_TRUE(read_store(folder.file("b.h5")).runs.empty()) << "an empty table replaces the other";
 }
@@ -61,9 +61,9 @@ TEST(ResultsStore, OtherFilesAreRefusedByName) {
   test::Scratch folder;
   const std::string path = folder.file("results.h5");
   std::ofstream(path) << "run,loss\n";
-  expect_usage_error([&] { read_store(path); }, "results.h5 is no HDF5 file");
+  test::expect_error(ExitCode::usage, {"results.h5 is no HDF5 file"}, [&] { read_store(path); });
   train::write_small_store(path);
-  expect_usage_error([&] { read_store(path); }, "no results of `skein sweep`");
+  test::expect_error(ExitCode::usage, {"no results of `skein sweep`"}, [&] { read_store(path); });
 }
 
 // What leads out of the file, to a good column of another.
@@ -97,7 +97,8 @@ TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
       ASSERT_TRUE(file.valid() && H5Ldelete(file.get(), "/runs/loss", H5P_DEFAULT) >= 0);
       change(file.get());
     }
-    expect_usage_error([&] { read_store(path); }, "/runs/loss is missing or not as");
+    test::expect_error(ExitCode::usage, {"/runs/loss is missing or not as"},
+                       [&] { read_store(path); });
   }
 }
 
@@ -106,7 +107,7 @@ TEST(ResultsStore, DamageIsReadOrRefused) {
   test::Scratch folder;
   const std::string path = folder.file("results.h5");
   write_store(path, two_runs(), {{{"lr.lr", "0.1"}}, {}});
-  const std::string whole = file_text(path);
+  const std::string whole = test::bytes_of_file(path);
   int refused = 0;
   std::mt19937 random(5);
   for (int i = 0; i < 160; ++i) {

@@ -20,16 +20,6 @@ ModelConfig base_model() {
   return model;
 }
 
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Shape, LadderOfSmallModelsComesOut) {
   ModelConfig model = base_model();
   model.bias = false;
@@ -99,16 +89,16 @@ TEST(Shape, KeyHeadsDivideTheHeadsAndAreDividedWithThem) {
 }
 
 TEST(Shape, WhatCannotBeIsRefused) {
-  EXPECT_NE(error_of([] { shape_for(1000, base_model(), {}); }).find("the nearest, 1 x 64"),
+  EXPECT_NE(refusal_of([] { shape_for(1000, base_model(), {}); }).find("the nearest, 1 x 64"),
             std::string::npos);
-  EXPECT_NE(error_of([] {
+  EXPECT_NE(refusal_of([] {
               shape_for(1e9, base_model(), {64, 64, 200, 2});
             }).find("sweep.most_layers"),
             std::string::npos);
   EXPECT_NE(
-      error_of([] { shape_for(std::nan(""), base_model(), {}); }).find("nan block parameters"),
+      refusal_of([] { shape_for(std::nan(""), base_model(), {}); }).find("nan block parameters"),
       std::string::npos);
-  EXPECT_NE(error_of([] { with_shape(base_model(), 1, 100, 64); }).find("width 100"),
+  EXPECT_NE(refusal_of([] { with_shape(base_model(), 1, 100, 64); }).find("width 100"),
             std::string::npos);
 }
 
@@ -167,10 +157,10 @@ TEST(Shape, FormulasGiveWhatTheyDid) {
   EXPECT_NEAR(hyperparameters("step_law", counts, 1e9).batch_tokens,
               0.58 * std::exp(0.571 * std::log(1e9)), 1e-3);
   EXPECT_EQ(hyperparameters("kaplan", counts, 1e9).batch_tokens, 0);
-  EXPECT_NE(error_of([&] { hyperparameters("cosine", counts, 1e9); }).find("step_law"),
+  EXPECT_NE(refusal_of([&] { hyperparameters("cosine", counts, 1e9); }).find("step_law"),
             std::string::npos);
   counts.blocks = 1e11;
-  EXPECT_NE(error_of([&] { hyperparameters("kaplan", counts, 1e9); }).find("another rule"),
+  EXPECT_NE(refusal_of([&] { hyperparameters("kaplan", counts, 1e9); }).find("another rule"),
             std::string::npos);
 }
 

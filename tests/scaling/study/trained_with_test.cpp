@@ -9,6 +9,7 @@
 #include "skein/scaling/study/study.h"
 
 #include "scaling/sweep_fixture.h"
+#include "support/expect_error.h"
 
 namespace skein::scaling::study {
 namespace {
@@ -193,11 +194,11 @@ TEST(RunSettings, TakesTheRuleThatTheSweepSays) {
 
 TEST(RunSettings, RefusesWhatIsNoWholeNumber) {
   const auto fixed = [](int64_t) { return 0.01; };
-  expect_usage_error(
-      [&] {
-        trained_with(of_widths(fixed, {{"model.mup_base_width", "12x"}}), kAll);
-      },
-      "results.csv: model.mup_base_width is \"12x\", which is no whole number");
+  test::expect_error(ExitCode::usage,
+                     {"results.csv: model.mup_base_width is \"12x\", which is no whole number"},
+                     [&] {
+                       trained_with(of_widths(fixed, {{"model.mup_base_width", "12x"}}), kAll);
+                     });
 }
 
 TEST(RunSettings, AFolderOfASweepSaysItsRule) {

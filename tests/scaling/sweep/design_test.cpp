@@ -60,7 +60,7 @@ TEST(Design, RepeatsOfNothingAreRefused) {
     c.repeat_seeds = {2};
     c.repeat_budgets = {"1e9"};
     change(c);
-    expect_usage_error([&] { make_design(c); }, word);
+    test::expect_error(ExitCode::usage, {word}, [&] { make_design(c); });
   };
   expect_told([](SweepConfig& c) { c.repeat_budgets.clear(); }, "sweep.seeds is for all");
   expect_told([](SweepConfig& c) { c.repeat_seeds.clear(); },
@@ -86,9 +86,10 @@ TEST(Design, MuPTakesItsBaseFromEitherOption) {
       << "heads of 8 with scores as heads of 4 have them";
   check(cell.run.model, 1, false);
   c.base_width = 32;
-  expect_usage_error([&] { make_design(c); }, "sweep.base_width=32 and model.mup_base_width=16");
+  test::expect_error(ExitCode::usage, {"sweep.base_width=32 and model.mup_base_width=16"},
+                     [&] { make_design(c); });
   c.lr_rule = "width";
-  expect_usage_error([&] { make_design(c); }, "take sweep.lr_rule=mup");
+  test::expect_error(ExitCode::usage, {"take sweep.lr_rule=mup"}, [&] { make_design(c); });
   c.run.model.mup_base_width = 0;
   c.lr_rule = "mup";
   EXPECT_EQ(make_design(c).cells[0].run.model.mup_base_width, 32);
@@ -100,7 +101,7 @@ TEST(Design, NumbersAreReadAsTheyAreSpoken) {
   EXPECT_EQ(number_of("10k", "x"), 1e4);
   EXPECT_EQ(number_of("1e12", "x"), 1e12);
   for (const char* bad : {"", "k", "1q", "10kk", "-1", "0", "nan", "inf", "1e999", "1 k"})
-    expect_usage_error([&] { number_of(bad, "sweep.sizes"); }, "sweep.sizes");
+    test::expect_error(ExitCode::usage, {"sweep.sizes"}, [&] { number_of(bad, "sweep.sizes"); });
 }
 
 TEST(Design, GridIsAllCombinationsWithWholeSteps) {
@@ -251,7 +252,7 @@ TEST(Design, ListsAreReadByTheirColumns) {
 
   const auto expect_told = [&](const std::string& text, const std::string& word) {
     std::ofstream(path) << text;
-    expect_usage_error([&] { make_design(c); }, word);
+    test::expect_error(ExitCode::usage, {word}, [&] { make_design(c); });
   };
   expect_told("", "is empty");
   expect_told("shape,tokens\n", "no row");
@@ -269,7 +270,7 @@ TEST(Design, ContradictionsAreRefused) {
                               const std::string& word) {
     SweepConfig c = config();
     change(c);
-    expect_usage_error([&] { make_design(c); }, word);
+    test::expect_error(ExitCode::usage, {word}, [&] { make_design(c); });
   };
   expect_told([](SweepConfig& c) { c.tokens.clear(); },
               "sweep.tokens or sweep.tokens_per_parameter");
@@ -301,13 +302,13 @@ TEST(Design, ContradictionsAreRefused) {
   expect_told([](SweepConfig& c) { c.tokens = {"1e300"}; }, "no run makes");
   SweepConfig c = isoflop();
   c.sizes = {"1e4"};
-  expect_usage_error([&] { make_design(c); }, "one of them");
+  test::expect_error(ExitCode::usage, {"one of them"}, [&] { make_design(c); });
   c = isoflop();
   c.centres = {"1e4"};
-  expect_usage_error([&] { make_design(c); }, "1 sizes for 2 budgets");
+  test::expect_error(ExitCode::usage, {"1 sizes for 2 budgets"}, [&] { make_design(c); });
   c = isoflop();
   c.tokens = {"1e4"};
-  expect_usage_error([&] { make_design(c); }, "leave out sweep.tokens");
+  test::expect_error(ExitCode::usage, {"leave out sweep.tokens"}, [&] { make_design(c); });
 }
 
 }  // namespace

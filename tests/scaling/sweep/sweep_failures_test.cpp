@@ -7,6 +7,7 @@
 #include "skein/checkpoint/checkpoint.h"
 
 #include "scaling/sweep_fixture.h"
+#include "support/expect_error.h"
 #include "support/retry_waits.h"
 
 namespace skein::scaling::sweep {
@@ -39,7 +40,7 @@ class SweepFailures : public testing::Test {
   void damage_training() const {
     std::vector<int32_t> tokens(64);
     data::TokenStore(training_).read(1990, tokens);
-    std::string whole = file_text(training_);
+    std::string whole = test::bytes_of_file(training_);
     const size_t begin = whole.find(std::string(tokens.begin(), tokens.end()));
     ASSERT_NE(begin, std::string::npos);
     whole[begin + 15] = static_cast<char>(200);
@@ -79,7 +80,7 @@ class SweepFailures : public testing::Test {
     ASSERT_GE(kept.size(), each ? 1u : 2u);
     for (size_t i = 0; i < (each ? kept.size() : 1); ++i) {
       const std::string path = kept[i].path + "/" + file;
-      std::string whole = file_text(path);
+      std::string whole = test::bytes_of_file(path);
       whole[whole.size() / 2] ^= 1;
       std::ofstream(path, std::ios::binary) << whole;
     }
@@ -90,26 +91,15 @@ class SweepFailures : public testing::Test {
 };
 
 std::string failure_by(int ranks, const SweepConfig& config, ExitCode code = ExitCode::failure) {
-  try {
-    sweep_by(ranks, config);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "";
-}
-
-void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
+  return test::error_text(code, [&] { sweep_by(ranks, config); });
 }
 
 // A sum that is wrong is no fault of a cell, and none is begun.
 TEST_F(SweepFailures, OfTheDataEndTheJobBeforeTheFirstCell) {
   SweepConfig c = config("data");
   damage_training();
-  expect_words(failure_by(2, c),
-               {training_, "is damaged: the XXH3 sum of its tokens is ", "copy it again"});
+  test::expect_words(failure_by(2, c),
+                     {training_, "is damaged: the XXH3 sum of its tokens is ", "copy it again"});
   EXPECT_FALSE(std::filesystem::exists(cell("data", "metrics.jsonl")));
   std::filesystem::copy_file(store_, training_, std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(sweep_by(2, c).count("done"), 4);
@@ -121,12 +111,12 @@ TEST_F(SweepFailures, OfOneRankAmidACellEndTheJobAndMarkIt) {
   SweepConfig c = bare_config("alone");
   c.ranks_per_run = 2;
   write_bare("training", 200);
-  expect_words(failure_by(2, c),
-               {kLargest, "on rank ", " alone: ", "token 2100 is 200", "Start it again"});
+  test::expect_words(failure_by(2, c),
+                     {kLargest, "on rank ", " alone: ", "token 2100 is 200", "Start it again"});
   const ScalingTable table = read_store(at("alone/results.h5"));
   ASSERT_EQ(table.runs.size(), 4u);
   EXPECT_EQ(table.runs[3].status, "failed");
-  expect_words(table.runs[3].reason, {"on rank ", "token 2100 is 200"});
+  test::expect_words(table.runs[3].reason, {"on rank ", "token 2100 is 200"});
   EXPECT_EQ(table.runs[2].status, "unfinished");
   write_bare("training", 7);
   EXPECT_EQ(sweep_by(2, c).count("done"), 4);
@@ -145,8 +135,8 @@ TEST_F(SweepFailures, OfOneRankBeforeItsFirstStepLeaveTheOtherCells) {
     if (world.rank() == 0) result = own;
   });
   EXPECT_EQ(result.count("failed"), 4);
-  expect_words(result.runs[0].reason,
-               {"rank 1 of 2: model.vocab_size=32 is smaller than the 64 ids"});
+  test::expect_words(result.runs[0].reason,
+                     {"rank 1 of 2: model.vocab_size=32 is smaller than the 64 ids"});
 }
 
 TEST_F(SweepFailures, OfAllRanksHaveOneReason) {
@@ -165,7 +155,7 @@ TEST_F(SweepFailures, OfWritingAResultEndTheJobAndNothingIsLost) {
   const std::filesystem::path nowhere = cell("disk", "result.json");
   std::filesystem::create_directories(nowhere.parent_path());
   std::filesystem::create_symlink("missing/result.json", nowhere);
-  expect_words(failure_by(2, c), {"result.json"});
+  test::expect_words(failure_by(2, c), {"result.json"});
   std::filesystem::remove(nowhere);
   EXPECT_EQ(sweep_by(2, c).count("done"), 4);
   expect_whole("disk");
@@ -173,7 +163,8 @@ TEST_F(SweepFailures, OfWritingAResultEndTheJobAndNothingIsLost) {
 
 TEST_F(SweepFailures, OfTheTablesAreToldBeforeAnythingIsTrained) {
   std::filesystem::create_directories(at("tables/results.csv/x"));
-  expect_words(failure_by(1, config("tables"), ExitCode::usage), {"results.csv is a directory"});
+  test::expect_words(failure_by(1, config("tables"), ExitCode::usage),
+                     {"results.csv is a directory"});
   EXPECT_TRUE(std::filesystem::is_empty(at("tables/cells")));
 }
 
@@ -181,12 +172,12 @@ TEST_F(SweepFailures, AreTriedAgainAfterAllOthers) {
   SweepConfig c = config("again");
   c.fail_fast = true;
   std::filesystem::create_directories(cell("again", "metrics.jsonl/x"));
-  expect_words(failure_by(1, c), {kLargest, "sweep.fail_fast"});
+  test::expect_words(failure_by(1, c), {kLargest, "sweep.fail_fast"});
   std::ofstream(at("again/stop")) << "";
   const SweepResult asked = sweep_by(1, c);
   EXPECT_EQ(asked.count("unfinished"), 4);
-  expect_words(asked.runs[3].reason, {"it failed before: ", "metrics.jsonl"});
-  expect_words(failure_by(1, c), {kLargest, "sweep.fail_fast"});
+  test::expect_words(asked.runs[3].reason, {"it failed before: ", "metrics.jsonl"});
+  test::expect_words(failure_by(1, c), {kLargest, "sweep.fail_fast"});
   std::filesystem::remove_all(cell("again", "metrics.jsonl"));
   const SweepResult last = sweep_by(1, c);
   EXPECT_EQ(last.trained, 1) << "the others were first";
@@ -227,13 +218,13 @@ TEST_F(SweepFailures, ThatLoseMetricsBeginTheCellAnew) {
   c.keep_weights = true;
   sweep_by(1, c);
   std::filesystem::remove(cell("lost", "result.json"));
-  std::string lines = file_text(cell("lost", "metrics.jsonl"));
+  std::string lines = test::bytes_of_file(cell("lost", "metrics.jsonl"));
   const size_t second = lines.find("validation_loss", lines.find("validation_loss") + 1);
   const size_t begin = lines.rfind('\n', second) + 1, end = lines.find('\n', second) + 1;
   std::ofstream(cell("lost", "metrics.jsonl")) << lines.erase(begin, end - begin);
   const SweepResult first = sweep_by(1, c);
   EXPECT_EQ(first.runs[3].status, "failed");
-  expect_words(first.runs[3].reason, {"holds 5 of 6 held-out losses"});
+  test::expect_words(first.runs[3].reason, {"holds 5 of 6 held-out losses"});
   EXPECT_EQ(sweep_by(1, c).count("done"), 4);
   expect_whole("lost");
 }
@@ -246,8 +237,9 @@ TEST_F(SweepFailures, OfTheOnlyCheckpointBeginTheCellAnew) {
     damage("cut", file, true);
     testing::internal::CaptureStderr();
     EXPECT_EQ(sweep_by(1, c).count("done"), 4);
-    expect_words(testing::internal::GetCapturedStderr(),
-                 {std::string("cell ") + kLargest + " begins anew", "refused-checkpoints", file});
+    test::expect_words(
+        testing::internal::GetCapturedStderr(),
+        {std::string("cell ") + kLargest + " begins anew", "refused-checkpoints", file});
     expect_whole("cut");
     EXPECT_TRUE(std::filesystem::exists(cell("cut", "refused-checkpoints")));
     EXPECT_FALSE(checkpoint::list_checkpoints(cell("cut", "checkpoints")).empty());
@@ -270,7 +262,7 @@ TEST_F(SweepFailures, OfReadingACheckpointEndTheJobAndSetNothingAside) {
   std::filesystem::create_symlink("manifest.json", manifest);
   {
     const RetryWaits waits;
-    expect_words(failure_by(1, c), {manifest, "Too many levels of symbolic links"});
+    test::expect_words(failure_by(1, c), {manifest, "Too many levels of symbolic links"});
   }
   EXPECT_FALSE(std::filesystem::exists(cell("unread", "refused-checkpoints")));
   EXPECT_FALSE(std::filesystem::exists(cell("unread", "result.json")));
@@ -291,7 +283,7 @@ TEST_F(SweepFailures, OfOneCheckpointGoOnFromTheOneBefore) {
   EXPECT_EQ(sweep_by(2, c).count("done"), 4);
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_EQ(told.find("begins anew"), std::string::npos) << told;
-  expect_words(told, {"rank-00000.h5", "is refused"});
+  test::expect_words(told, {"rank-00000.h5", "is refused"});
   EXPECT_FALSE(std::filesystem::exists(cell("older", "refused-checkpoints")));
   expect_whole("older");
 }
@@ -306,23 +298,26 @@ TEST_F(SweepFailures, OtherTokensUnderTheSameNameAreRefused) {
     writer.finish();
   };
   replace(3000);
-  expect_usage_error([&] { sweep_by(1, c); }, "tokens of data.train=4000, now it is 3000");
+  test::expect_error(ExitCode::usage, {"tokens of data.train=4000, now it is 3000"},
+                     [&] { sweep_by(1, c); });
   replace(4000);
-  expect_usage_error([&] { sweep_by(1, c); }, "was begun with tokens of data.train (fingerprint)=");
+  test::expect_error(ExitCode::usage, {"was begun with tokens of data.train (fingerprint)="},
+                     [&] { sweep_by(1, c); });
 }
 
 TEST_F(SweepFailures, DamagedResultsAreRefusedByName) {
   const SweepConfig c = config("damage");
   sweep_by(1, c);
-  const std::string whole = file_text(cell("damage", "result.json"));
+  const std::string whole = test::bytes_of_file(cell("damage", "result.json"));
   for (const std::string& text :
        {std::string(), std::string("[]"), whole.substr(0, 40),
         std::string(R"({"status": "good", "reason": "", "curve": []})"),
         std::string(R"({"status": "done", "reason": "", "loss": null, "curve": []})")}) {
     std::ofstream(cell("damage", "result.json")) << text;
-    expect_usage_error(
-        [&] { sweep_by(1, c); },
-        std::string(kLargest) + "/result.json is damaged; remove the folder it is in");
+    test::expect_error(
+        ExitCode::usage,
+        {std::string(kLargest) + "/result.json is damaged; remove the folder it is in"},
+        [&] { sweep_by(1, c); });
   }
   std::filesystem::remove_all(cell("damage", ""));
   EXPECT_EQ(sweep_by(1, c).count("done"), 4);

@@ -36,7 +36,7 @@ TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
   ASSERT_EQ(run_program(fmt::format("{} --run.dir={}", options, folder.file("program")),
                         folder.file("sweep")),
             0)
-      << file_text(folder.file("sweep.log"));
+      << test::bytes_of_file(folder.file("sweep.log"));
   EXPECT_EQ(table_without_seconds(folder.file("program")),
             table_without_seconds(folder.file("library")));
   EXPECT_EQ(read_store_settings(folder.file("program/results.h5")),
@@ -45,10 +45,10 @@ TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
   ASSERT_EQ(run_program(options + " --run.dir=none --dry-run --sweep.flops_per_second=1e9",
                         folder.file("forecast")),
             0)
-      << file_text(folder.file("forecast.log"));
+      << test::bytes_of_file(folder.file("forecast.log"));
   SweepConfig forecast = whole;
   forecast.flops_per_second = 1e9;
-  EXPECT_EQ(file_text(folder.file("forecast")), forecast_text(forecast, *single_rank()));
+  EXPECT_EQ(test::bytes_of_file(folder.file("forecast")), forecast_text(forecast, *single_rank()));
 }
 
 }  // namespace

@@ -42,15 +42,16 @@ TEST_F(Sweeps, EachCellIsARowAndASecondStartDoesNothing) {
     EXPECT_FALSE(std::filesystem::exists(at("run/") + run.folder + "/checkpoints"));
     EXPECT_TRUE(std::filesystem::exists(at("run/") + run.folder + "/metrics.jsonl"));
   }
-  EXPECT_EQ(file_text(at("run/config.ini")), "resolved");
-  const std::string csv = file_text(at("run/results.csv")), store = file_text(at("run/results.h5")),
-                    curves = file_text(at("run/curves.csv"));
+  EXPECT_EQ(test::bytes_of_file(at("run/config.ini")), "resolved");
+  const std::string csv = test::bytes_of_file(at("run/results.csv")),
+                    store = test::bytes_of_file(at("run/results.h5")),
+                    curves = test::bytes_of_file(at("run/curves.csv"));
   EXPECT_EQ(csv, table_csv(first.runs));
   EXPECT_EQ(curves, curves_csv(first.runs));
   const SweepResult second = sweep_by(1, c);
   EXPECT_EQ(second.trained, 0);
-  EXPECT_EQ(file_text(at("run/results.csv")), csv);
-  EXPECT_EQ(file_text(at("run/results.h5")), store);
+  EXPECT_EQ(test::bytes_of_file(at("run/results.csv")), csv);
+  EXPECT_EQ(test::bytes_of_file(at("run/results.h5")), store);
 }
 
 TEST_F(Sweeps, RanksAndTrainersChangeSecondsOnly) {
@@ -123,7 +124,8 @@ TEST_F(Sweeps, OtherSettingsAreRefusedByName) {
   SweepConfig c = config("run");
   sweep_by(1, c);
   c.run.optimizer.weight_decay = 0.5;
-  expect_usage_error([&] { sweep_by(1, c); }, "optimizer.weight_decay=0.1, now it is 0.5");
+  test::expect_error(ExitCode::usage, {"optimizer.weight_decay=0.1, now it is 0.5"},
+                     [&] { sweep_by(1, c); });
   c = config("run");
   c.run.checkpoint.every = 7;
   c.run.run.log_every = 3;
@@ -191,14 +193,15 @@ TEST_F(Sweeps, AStopFileEndsItBetweenCells) {
 TEST_F(Sweeps, WhatCannotBeIsToldBeforeAnythingRuns) {
   SweepConfig c = config("none");
   c.ranks_per_run = 2;
-  expect_usage_error([&] { sweep_by(1, c); }, "sweep.ranks_per_run=2 does not divide the 1 ranks");
+  test::expect_error(ExitCode::usage, {"sweep.ranks_per_run=2 does not divide the 1 ranks"},
+                     [&] { sweep_by(1, c); });
   c = config("none");
   c.run.parallel.tensor = 2;
   c.ranks_per_run = 2;
-  expect_usage_error([&] { sweep_by(2, c); }, "cell 1x8-16x128-lr0.01-s1");
+  test::expect_error(ExitCode::usage, {"cell 1x8-16x128-lr0.01-s1"}, [&] { sweep_by(2, c); });
   c = config("none");
   c.run.data.validation.clear();
-  expect_usage_error([&] { settled(c); }, "data.validation is empty");
+  test::expect_error(ExitCode::usage, {"data.validation is empty"}, [&] { settled(c); });
   EXPECT_FALSE(std::filesystem::exists(at("none")));
 }
 
@@ -208,8 +211,8 @@ TEST_F(Sweeps, ACellWithFewerBlocksThanStagesIsToldBeforeAnythingRuns) {
   c.ranks_per_run = 2;
   c.run.parallel.pipeline = 2;
   run_ranks(2, [&](Group& world) {
-    expect_usage_error([&] { run_sweep(c, world, ""); },
-                       "model.n_layers=1 is fewer than the 2 pipeline pieces");
+    test::expect_error(ExitCode::usage, {"model.n_layers=1 is fewer than the 2 pipeline pieces"},
+                       [&] { run_sweep(c, world, ""); });
   });
   EXPECT_FALSE(std::filesystem::exists(at("pieces")));
 }
@@ -235,7 +238,8 @@ TEST_F(Sweeps, ForecastsCountEveryCell) {
       << fewer;
   EXPECT_EQ(fewer.find("Evaluations take longer"), std::string::npos) << fewer;
   c.flops_per_second = std::nan("");
-  expect_usage_error([&] { forecast_text(c, *single_rank()); }, "sweep.flops_per_second=nan");
+  test::expect_error(ExitCode::usage, {"sweep.flops_per_second=nan"},
+                     [&] { forecast_text(c, *single_rank()); });
 }
 
 }  // namespace

@@ -44,14 +44,7 @@ std::string asked(const PromptForm& form, const Turns& turns) {
 }
 
 std::string refused(const PromptFormConfig& config, const TrainedModel& source) {
-  try {
-    const PromptForm form(config, source);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
+  return refusal_of([&] { const PromptForm form(config, source); });
 }
 
 TEST(PromptForms, OfTextsAreThoseTexts) {

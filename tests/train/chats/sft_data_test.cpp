@@ -4,6 +4,7 @@
 
 #include "skein/train/chats/sft.h"
 
+#include "support/expect_error.h"
 #include "train/sft_fixture.h"
 #include "train/train_fixture.h"
 
@@ -20,10 +21,8 @@ TEST_F(SftTasks, OtherConversationsUnderTheirNameAreRefusedUnlessAskedFor) {
   run(c, 1, "run");
   write_conversations(folder_, "chats.jsonl", 6);
   c.run.train.steps = 4;
-  const std::string text = error_of(c, "run");
-  for (const char* word : {"data.train: ", "data.validation: ", "chats.jsonl was ",
-                           " bytes with sum ", "checkpoint.other_data=true"})
-    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+  test::expect_words(error_of(c, "run"), {"data.train: ", "data.validation: ", "chats.jsonl was ",
+                                          " bytes with sum ", "checkpoint.other_data=true"});
   c.run.checkpoint.other_data = true;
   EXPECT_EQ(run(c, 1, "run").finished.losses.size(), 2u);
 }

@@ -119,13 +119,7 @@ TEST(EndsAlike, ComparesTheStepsOfBoth) {
 
 TEST_F(PairsOfRuns, WhatCannotBeIsRefused) {
   const auto error_of = [&](const OtherLayout& other) -> std::string {
-    try {
-      with(2, other, [](const PairOfRuns&, Group&) {});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return error.what();
-    }
-    return "";
+    return refusal_of([&] { with(2, other, [](const PairOfRuns&, Group&) {}); });
   };
   EXPECT_NE(error_of({.ranks = 3}).find("other.ranks=3 must be 0 to 2"), std::string::npos);
   EXPECT_NE(error_of({.chunks = -1}).find("other.chunks=-1"), std::string::npos);

@@ -7,17 +7,6 @@
 namespace skein::train {
 namespace {
 
-std::string refused(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
-
 PretrainConfig left_open() {
   PretrainConfig c = adapting_defaults({"runs/x", 8, 1e-3});
   EXPECT_EQ(c.train.steps, 0);
@@ -70,7 +59,7 @@ TEST(Adapting, WarmsUpForAStepAtLeast) {
 
 TEST(Adapting, RefusesPassesThatCannotBeMade) {
   const auto with = [](double passes) {
-    return refused([&] {
+    return refusal_of([&] {
       PretrainConfig c = left_open();
       fill_in(c, {"x.epochs", passes, 16});
     });
@@ -83,10 +72,10 @@ TEST(Adapting, RefusesPassesThatCannotBeMade) {
 
 TEST(Adapting, GoesOnOnlyBehindItsOwnCheckpoints) {
   require_run_of("fine-tuning", true, "runs/a");
-  EXPECT_EQ(refused([] { require_run_of("fine-tuning", false, "runs/a"); }),
+  EXPECT_EQ(refusal_of([] { require_run_of("fine-tuning", false, "runs/a"); }),
             "runs/a is no run of fine-tuning; give another run.dir");
   require_unchanged("x.length", 3, 3, "runs/a");
-  EXPECT_EQ(refused([] { require_unchanged("x.length", 3, 4, "runs/a"); }),
+  EXPECT_EQ(refusal_of([] { require_unchanged("x.length", 3, 4, "runs/a"); }),
             "runs/a was trained with x.length=3, now it is 4; give the same, or another run.dir to "
             "begin anew");
 }
@@ -99,7 +88,7 @@ TEST(Adapting, GoesOnWithTheSameTemplateHoweverItIsWritten) {
       other(
           R"({"user": {"open": "V"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})");
   require_unchanged(mine, otherwise, "runs/a");
-  EXPECT_EQ(refused([&] { require_unchanged(mine, other, "runs/a"); }),
+  EXPECT_EQ(refusal_of([&] { require_unchanged(mine, other, "runs/a"); }),
             "runs/a was trained with another chat template; give the same chat.template, or "
             "another run.dir to begin anew");
 }
@@ -110,7 +99,7 @@ TEST(Adapting, RefusesWhatIsDrawnOtherwiseThanScored) {
   model.attention.other.same_bucket = false;
   require_scored_as_drawn(model, "skein x");
   model.attention.kinds = {"full", "lsh"};
-  EXPECT_NE(refused([&] {
+  EXPECT_NE(refusal_of([&] {
               require_scored_as_drawn(model, "skein x");
             }).find("skein x would score answers by another distribution"),
             std::string::npos);

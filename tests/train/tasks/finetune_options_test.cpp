@@ -17,13 +17,7 @@ FinetuneConfig settled_by(const std::vector<std::string>& flags) {
 }
 
 std::string error_of(const std::vector<std::string>& flags) {
-  try {
-    settled_by(flags);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "no error";
+  return refusal_of([&] { settled_by(flags); });
 }
 
 void expect_refused(const std::vector<std::string>& flags, const std::string& words) {
