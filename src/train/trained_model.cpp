@@ -73,9 +73,21 @@ PipelineModel asked(LocalModel& local, const Mesh& mesh, const MakeObjective& ob
 
 LoadedModel::LoadedModel(const ModelConfig& model, const ParallelConfig& parallel, DType dtype,
                          Group& world, const MakeObjective& objective)
-    : mesh_(world, mesh_shape(parallel, world.size())),
-      local_(model, parallel, mesh_, dtype),
-      pipeline_(mesh_, asked(local_, mesh_, objective), parallel.schedule) {}
+    : LoadedModel(std::make_unique<Mesh>(world, mesh_shape(parallel, world.size())), model,
+                  parallel, dtype, objective) {}
+
+LoadedModel::LoadedModel(const ModelConfig& model, const ParallelConfig& parallel, DType dtype,
+                         Mesh& mesh, const MakeObjective& objective)
+    : mesh_(mesh),
+      local_(model, parallel, mesh, dtype),
+      pipeline_(mesh, asked(local_, mesh, objective), parallel.schedule) {}
+
+LoadedModel::LoadedModel(std::unique_ptr<Mesh> mesh, const ModelConfig& model,
+                         const ParallelConfig& parallel, DType dtype,
+                         const MakeObjective& objective)
+    : LoadedModel(model, parallel, dtype, *mesh, objective) {
+  own_mesh_ = std::move(mesh);
+}
 
 LoadedModel::LoadedModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
                          Group& world, const MakeObjective& objective)

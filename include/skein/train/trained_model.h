@@ -45,7 +45,7 @@ void begin_with(const std::vector<int32_t>& beginning, std::vector<int32_t>& tok
 // What a model is asked for instead of its own answers; called where its last piece is held.
 using MakeObjective = std::function<std::unique_ptr<Objective>(const LocalModel& model)>;
 
-// Such a model at work: at the layout of a job.
+// A model at work that only answers: at the layout of a job.
 class LoadedModel {
  public:
   // Collective. objective: none asks for the model's own answers. Usage errors for a layout that
@@ -55,16 +55,23 @@ class LoadedModel {
   // Without weights: who makes it loads them.
   LoadedModel(const ModelConfig& model, const ParallelConfig& parallel, DType dtype, Group& world,
               const MakeObjective& objective = {});
+  // Alike, on a mesh of that layout, which outlives the model.
+  LoadedModel(const ModelConfig& model, const ParallelConfig& parallel, DType dtype, Mesh& mesh,
+              const MakeObjective& objective = {});
 
   Mesh& mesh() { return mesh_; }
   Parameters& parameters() { return local_.parameters(); }
-  // batch: samples of a forward pass.
-  EvaluatedModel evaluated(int64_t batch = 1) {
-    return {pipeline_, local_.pass(), mesh_, batch, nullptr, &local_};
+  // batch: samples of a forward pass; meeting: see EvaluatedModel.
+  EvaluatedModel evaluated(int64_t batch = 1, Meeting* meeting = nullptr) {
+    return {pipeline_, local_.pass(), mesh_, batch, meeting, &local_};
   }
 
  private:
-  Mesh mesh_;
+  LoadedModel(std::unique_ptr<Mesh> mesh, const ModelConfig& model, const ParallelConfig& parallel,
+              DType dtype, const MakeObjective& objective);
+
+  std::unique_ptr<Mesh> own_mesh_;  // null: it is somebody else's
+  Mesh& mesh_;
   LocalModel local_;
   Pipeline pipeline_;
 };

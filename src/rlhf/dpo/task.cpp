@@ -157,9 +157,9 @@ PairData paired(const text::ChatTemplate& form, const std::vector<data::Preferen
 void ask_reference(const train::PretrainConfig& config, const checkpoint::CheckpointInfo& weights,
                    Group& world, const std::vector<DpoSamples*>& samples) {
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
-  policy::FrozenPolicy reference(config, mesh, {}, weights);
+  const auto reference = policy::frozen_policy(config, mesh, {}, weights);
   for (DpoSamples* each : samples)
-    each->remember(all_answers(reference.evaluated_model(config.train.micro_batch), *each,
+    each->remember(all_answers(reference->evaluated(config.train.micro_batch), *each,
                                each->samples_per_epoch(), each->places(),
                                policy::PolicyObjective::numbers({})));
 }

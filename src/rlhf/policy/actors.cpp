@@ -82,7 +82,7 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
                           return std::make_unique<ValueObjective>(*model.scorer(), rules_.value);
                         },
                         ValueObjective::terms()});
-  reference_ = std::make_unique<FrozenPolicy>(config.run, mesh, rules_.distribution, tuning.start);
+  reference_ = frozen_policy(config.run, mesh, rules_.distribution, tuning.start);
 }
 
 std::vector<data::DataFile> Actors::data_files() const {
@@ -162,8 +162,8 @@ std::vector<double> column(const Tensor& answers, size_t sample, size_t tokens, 
 void Actors::judge(std::vector<Episode>& episodes) const {
   const EpisodeSamples samples = learnt_samples(config_, episodes);
   const Tensor own = answers(evaluated_model(*policy_), samples, PolicyObjective::numbers(rules_));
-  const Tensor reference = answers(reference_->evaluated_model(config_.generate.batch), samples,
-                                   PolicyObjective::numbers({}));
+  const Tensor reference =
+      answers(reference_->evaluated(config_.generate.batch), samples, PolicyObjective::numbers({}));
   for (size_t i = 0; i < episodes.size(); ++i) {
     Trajectory& path = episodes[i].path;
     const size_t tokens = episodes[i].tokens.size();

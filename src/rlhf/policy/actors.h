@@ -66,7 +66,7 @@ class Actors {
   Mesh& mesh_;
   PolicyRules rules_;
   std::vector<train::Term> policy_terms_;
-  std::unique_ptr<FrozenPolicy> reference_;
+  std::unique_ptr<train::LoadedModel> reference_;
   std::unique_ptr<PtxTexts> texts_;
   std::unique_ptr<train::Replica> policy_, critic_;
   Meeting* meeting_ = nullptr;

@@ -6,6 +6,13 @@
 #include "skein/train/trained_model.h"
 
 namespace skein::rlhf::rewards {
+namespace {
+
+std::unique_ptr<Objective> preferences(const LocalModel& model, const RewardHead& head) {
+  return std::make_unique<PreferenceObjective>(*model.scorer(), head.loss);
+}
+
+}  // namespace
 
 train::TrainedModel open_reward_model(const std::string& path, Group& world) {
   require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
@@ -28,23 +35,16 @@ RewardModel::RewardModel(const train::TrainedModel& trained, const ParallelConfi
       head_(*reward_head(trained.state.notes, origin_)),
       tokenizer_(trained.state.tokenizer),
       form_(std::make_unique<RewardForm>(*tokenizer_, trained.model, head_)),
-      mesh_(mesh),
-      local_(trained.model, parallel, mesh, dtype),
-      pipeline_(mesh, pieces(), parallel.schedule),
+      model_(trained.model, parallel, dtype, mesh,
+             [this](const LocalModel& model) { return preferences(model, head_); }),
       batch_(batch),
       multiple_(row_multiple(parallel)) {
   require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
-  load_weights(trained.info, local_.parameters(), mesh.world());
-}
-
-PipelineModel RewardModel::pieces() {
-  if (local_.scorer())
-    local_.learn(std::make_unique<PreferenceObjective>(*local_.scorer(), head_.loss));
-  return local_.pipeline_model();
+  load_weights(trained.info, model_.parameters(), mesh.world());
 }
 
 PreferenceScores RewardModel::judged(const data::PreferenceSamples& samples) {
-  return preference_scores({pipeline_, local_.pass(), mesh_, batch_, meeting_}, samples);
+  return preference_scores(model_.evaluated(batch_, meeting_), samples);
 }
 
 std::vector<double> RewardModel::scores(std::vector<data::FormedSample> sequences) {
@@ -53,8 +53,8 @@ std::vector<double> RewardModel::scores(std::vector<data::FormedSample> sequence
   for (data::FormedSample& sequence : sequences)
     samples.push_back({data::PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
   const auto answers = source(std::move(samples));
-  const Tensor raw = train::all_answers({pipeline_, local_.pass(), mesh_, batch_, meeting_},
-                                        *answers, answers->samples_per_epoch(), 1, 1);
+  const Tensor raw = train::all_answers(model_.evaluated(batch_, meeting_), *answers,
+                                        answers->samples_per_epoch(), 1, 1);
   std::vector<double> made;
   for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
   return made;

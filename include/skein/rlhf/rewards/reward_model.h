@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "skein/parallel/local_model.h"
 #include "skein/rlhf/rewards/preference_objective.h"
 #include "skein/rlhf/rewards/reward_form.h"
 #include "skein/train/trained_model.h"
@@ -51,15 +50,11 @@ class RewardModel {
   }
 
  private:
-  PipelineModel pieces();
-
   std::string origin_;
   RewardHead head_;
   text::StoredTokenizer tokenizer_;
   std::unique_ptr<RewardForm> form_;
-  Mesh& mesh_;
-  LocalModel local_;
-  Pipeline pipeline_;
+  train::LoadedModel model_;
   int64_t batch_, multiple_;
   Meeting* meeting_ = nullptr;
 };
