@@ -192,6 +192,7 @@ void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Confi
 }
 
 void check_known(const train::PretrainConfig& c, int ranks) {
+  require(!c.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
   train::PretrainConfig known = c;
   if (known.validation.every == -1) known.validation.every = 0;  // the data will say
   check_start(known, ranks);

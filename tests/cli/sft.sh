@@ -169,6 +169,7 @@ expect 2 "corpus.txt:1" $tune --run.dir=bad --data.train=corpus.txt
 expect 2 "open.jsonl:1: the conversation has no answer" $tune --run.dir=bad --data.train=open.jsonl
 expect 2 "sft.length=65 must be from 1 to model.context=64" $tune --run.dir=bad --data.train=chats.jsonl --sft.length=65
 expect 2 'but chat.template is "chatml"' "$skein" sft --run.dir=plain --data.train=chats.jsonl --chat.template=chatml --train.steps=1000
+expect 2 "parallel.cuda_graph records pretraining only" $tune --run.dir=bad --data.train=chats.jsonl --parallel.cuda_graph=true
 expect 2 "model.d_model=64 was given, but the model of base" $tune --run.dir=bad --data.train=chats.jsonl --model.d_model=64
 [ ! -e bad ] || die "a refused run has left a folder"
 expect 2 "base/checkpoints" $answer --checkpoint.path=base blue

@@ -48,7 +48,6 @@ void check(const DpoTuneConfig& c) {
           "another one than its reference; leave it out",
           c.run.model.dropout, c.run.model.dropout_of_attention(), c.run.model.activation_dropout,
           c.run.model.stochastic_depth);
-  require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
 }
 
 void tell(const PairData& data, const char* what, size_t all, bool labelled) {

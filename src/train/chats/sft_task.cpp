@@ -127,7 +127,6 @@ void check(const SftConfig& c, const text::Tokenizer& tokenizer) {
   require_one_way(model, "skein sft");
   check_vocabulary(model, tokenizer);
   require(!c.run.data.train.empty(), "data.train names no file of conversations");
-  require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
   check_rows(c.task, model.context);
 }
 

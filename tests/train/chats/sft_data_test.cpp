@@ -196,9 +196,6 @@ TEST_F(SftTasks, RefuseWhatDoesNotFit) {
   c.run.model.head = Head::sequence;
   EXPECT_NE(error_of(c).find("`skein sft` needs a GPT"), std::string::npos);
   c = good;
-  c.run.parallel.cuda_graph = true;
-  EXPECT_NE(error_of(c).find("parallel.cuda_graph records pretraining only"), std::string::npos);
-  c = good;
   std::ofstream(file_, std::ios::app)
       << R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]})"
       << '\n';
