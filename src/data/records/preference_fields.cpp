@@ -1,6 +1,7 @@
 #include "preference_fields.h"
 
 #include <cmath>
+#include <utility>
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
@@ -116,7 +117,10 @@ std::vector<text::Message> Fields::messages(const std::string& key) const {
 }
 
 std::vector<text::Message> Fields::turns(const std::string& key) const {
-  return at(key).is_array() ? messages(key) : std::vector<text::Message>{{"user", text(key)}};
+  if (at(key).is_array()) return messages(key);
+  // Apart: where it throws inside of a list, GCC 12 destroys the list's first string twice.
+  std::string said = text(key);
+  return {{"user", std::move(said)}};
 }
 
 }  // namespace skein::data
