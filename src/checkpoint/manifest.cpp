@@ -162,7 +162,7 @@ ShardEntry describe_shard(std::string file, const Bytes& image) {
   for (int64_t begin = 0; begin < image.size(); begin += kSumBlock) {
     const auto block = image.span().subspan(begin, std::min(kSumBlock, image.size() - begin));
     entry.sums.push_back(formats::crc32c(block));
-    entry.total = formats::crc32c(block, entry.total);
+    entry.total = formats::crc32c_joined(entry.total, entry.sums.back(), std::ssize(block));
   }
   return entry;
 }

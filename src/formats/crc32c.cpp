@@ -39,7 +39,24 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::span<const
 
 #endif
 
+// Products modulo the polynomial. The highest bit is the coefficient of x^0.
+uint32_t multiplied(uint32_t left, uint32_t right) {
+  uint32_t product = 0;
+  for (uint32_t bit = 1u << 31; bit != 0; bit >>= 1) {
+    if (left & bit) product ^= right;
+    right = right >> 1 ^ (right & 1 ? kPolynomial : 0);
+  }
+  return product;
+}
+
 }  // namespace
+
+uint32_t crc32c_joined(uint32_t first, uint32_t second, int64_t size) {
+  uint32_t moved = first, power = 1u << (31 - 8);  // x^8, then its squares
+  for (; size > 0; size >>= 1, power = multiplied(power, power))
+    if (size & 1) moved = multiplied(moved, power);
+  return moved ^ second;
+}
 
 uint32_t crc32c_by_table(std::span<const std::byte> bytes, uint32_t before) {
   uint32_t state = ~before;

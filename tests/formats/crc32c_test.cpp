@@ -64,6 +64,16 @@ TEST(Crc32c, OfPartsChainsToTheSumOfTheWhole) {
   }
 }
 
+TEST(Crc32c, OfPartsIsJoinedToTheSumOfTheWhole) {
+  const std::vector<std::byte> bytes = noise(5000);
+  const std::span all(bytes);
+  for (const size_t at : {0, 1, 7, 8, 100, 1024, 4096, 4999, 5000})
+    EXPECT_EQ(crc32c_joined(crc32c(all.first(at)), crc32c(all.subspan(at)),
+                            static_cast<int64_t>(all.size() - at)),
+              crc32c(all))
+        << at;
+}
+
 TEST(Crc32c, NoticesEveryFlippedBit) {
   std::vector<std::byte> bytes = noise(64);
   const uint32_t whole = crc32c(bytes);
