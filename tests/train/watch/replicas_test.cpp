@@ -1,13 +1,17 @@
 // State that ranks hold alike: a bit that flips on one of them is found and named.
 #include "skein/train/watch/replicas.h"
 
+#include <atomic>
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <mutex>
 #include <random>
 #include <set>
 
 #include "skein/core/host.h"
 #include "skein/train/replica.h"
+#include "skein/train/run.h"
 
 #include "support/damage.h"
 #include "train/train_fixture.h"
@@ -131,6 +135,51 @@ std::string error_of_a_replica(const Flip& given, std::string& flipped) {
   });
 }
 
+// Learns nothing; on rank 1 a bit flips in step 6.
+class FlippingLearner : public Learner {
+ public:
+  explicit FlippingLearner(Run& run) : run_(run) {}
+
+  void advance() override {
+    if (++run_.state().step == 6 && run_.world().rank() == 1) flip(held_, 100);
+  }
+  bool validates() const override { return false; }
+  bool evaluation_due() const override { return false; }
+  bool evaluates_end() const override { return false; }
+  Scores score(Meeting&) override { return {}; }
+  std::vector<checkpoint::Piece> tensors() override { return {}; }
+  std::vector<checkpoint::Piece> best_weights() override { return {}; }
+  std::vector<Replicated> replicated() override { return {{"param/a", held_, true}}; }
+  std::string state_text() override { return ""; }
+
+ private:
+  Run& run_;
+  Tensor held_ = full({8}, 1, DType::f32);
+};
+
+TEST(Replicas, ARunComparesThemAfterSoManySteps) {
+  for (const int64_t every : {0, 3, 4, 5}) {
+    std::atomic<int64_t> made = 0;
+    const std::string error = error_of({1, 2, 1}, [&](Mesh& mesh) {
+      PretrainConfig c = small_config("unused.h5");
+      c.run.check_replicas = every;
+      train::Run run(c, {"step", "train.steps", "", "", ""}, 20, mesh.world(), nullptr);
+      run.set_data({});
+      run.open("", false);
+      FlippingLearner learner(run);
+      try {
+        run.to_end(learner);
+      } catch (...) {
+        made = run.state().step;
+        throw;
+      }
+    });
+    EXPECT_EQ(error.find("param/a") != std::string::npos, every > 0) << error;
+    const int64_t next = every == 0 ? 0 : (6 + every - 1) / every * every;
+    EXPECT_EQ(made, next) << every;
+  }
+}
+
 TEST(Replicas, ABitOfATrainedReplicaIsFound) {
   uint64_t seed = 0;
   for (const MeshShape shape :
@@ -143,6 +192,50 @@ TEST(Replicas, ABitOfATrainedReplicaIsFound) {
           EXPECT_NE(error.find("the same of " + flipped + ":"), std::string::npos)
               << flipped << " in: " << error;
         }
+}
+
+std::vector<std::byte> bytes_of(const std::vector<Replicated>& all) {
+  std::vector<std::byte> bytes;
+  for (const Replicated& one : all)
+    bytes.insert(bytes.end(), one.held.bytes_data(), one.held.bytes_data() + one.held.bytes());
+  return bytes;
+}
+
+// A weight of a layer becomes NaN on one rank, and a step is made.
+void expect_no_rank_changes(const MeshShape& shape, uint64_t seed) {
+  PretrainConfig c = small_config("unused.h5");
+  c.model.vocab_size = 64;
+  c.train.global_batch = 12;
+  c.parallel.reduction_groups = 0;
+  c.parallel.zero = false;  // else weights are gathered from their owners once more
+  c.parallel.tensor = shape.tp;
+  run_ranks(shape.ranks(), [&](Group& world) {
+    Mesh mesh(world, shape);
+    const BatchPlan plan = plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch);
+    Replica replica(c, plan, mesh);
+    const data::Batch batch = some_batch(c.train.global_batch / shape.dp, c.model);
+    EXPECT_TRUE(std::isfinite(replica.step(batch, 0, 1e-3).grad_norm));
+    std::mt19937_64 random(seed);
+    const auto odd = static_cast<int>(random() % static_cast<uint64_t>(shape.ranks()));
+    std::vector<Tensor> layers;
+    for (const Replicated& one : replica.optimizer().replicated())
+      if (one.name.starts_with("param/block.")) layers.push_back(one.held);
+    const Tensor& layer = layers[random() % layers.size()];
+    if (world.rank() == odd)
+      layer.data<float>()[random() % static_cast<uint64_t>(layer.size())] =
+          std::numeric_limits<float>::quiet_NaN();
+    const auto before = bytes_of(replica.optimizer().replicated());
+    EXPECT_FALSE(std::isfinite(replica.step(batch, 1, 1e-3).grad_norm));
+    EXPECT_EQ(bytes_of(replica.optimizer().replicated()), before);
+    EXPECT_EQ(replica.optimizer().steps(), 1);
+  });
+}
+
+TEST(Replicas, ALayerThatIsNotFiniteOnOneRankChangesNone) {
+  uint64_t seed = 0;
+  for (const MeshShape shape :
+       {MeshShape{1, 4, 1}, MeshShape{1, 1, 2}, MeshShape{2, 1, 1}, MeshShape{2, 2, 1}})
+    for (int time = 0; time < test::damages(3); ++time) expect_no_rank_changes(shape, ++seed);
 }
 
 }  // namespace
