@@ -160,7 +160,7 @@ ConfigValues given_model(const Options& options) {
 }
 
 AdaptedRun start_of(const train::PretrainConfig& c, Group& world) {
-  auto claim = train::RunFolder::claim(c.run, world);
+  auto claim = train::RunFolder::claim(c.run, c.parallel.timeout, world);
   // Who looks ahead claims nothing, and goes on from it all the same.
   if (!c.run.dir.empty())
     if (const auto own = find_own_checkpoint(c.run, world))

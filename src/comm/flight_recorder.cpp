@@ -130,12 +130,14 @@ void FlightRecorder::begin(const Exchange& exchange, int64_t turn, double now) {
     if (turn > 0 && one.name == exchange.group) one.turn = turn;
   write(now_);
   last_.store(now_.number, std::memory_order_release);
+  last_sign_ = now;
 }
 
 void FlightRecorder::end(double now) {
   now_.ended = now;
   waited_ += now - now_.begun;
   write(now_);
+  last_sign_ = now;
 }
 
 void FlightRecorder::write(const Entry& entry) {
@@ -184,6 +186,11 @@ std::string FlightRecorder::Entry::line() const {
   return fmt::format("{:>8} {:>8}  {}  {}", number, turn, str(), time);
 }
 
+void FlightRecorder::enter(const char* phase, double now) {
+  phase_ = phase;
+  last_sign_ = now;
+}
+
 void FlightRecorder::took(const char* phase, double seconds) {
   for (Phase& one : phases_) {
     const char* name = one.name.load(std::memory_order_relaxed);
@@ -208,8 +215,16 @@ std::string in_another_exchange() {
                      entry ? "; under way was " + entry->str() : "");
 }
 
-TimedPhase::TimedPhase(const char* name)
-    : here_(WhereScope::phase(name)), begun_(steady_seconds()) {}
+WatchedPhase::WatchedPhase(const char* name)
+    : before_(where().phase), here_(WhereScope::phase(name)) {
+  FlightRecorder::of_this_thread()->enter(name, steady_seconds());
+}
+
+WatchedPhase::~WatchedPhase() {
+  FlightRecorder::of_this_thread()->enter(before_, steady_seconds());
+}
+
+TimedPhase::TimedPhase(const char* name) : here_(name), begun_(steady_seconds()) {}
 
 TimedPhase::~TimedPhase() {
   FlightRecorder::of_this_thread()->took(skein::where().phase, steady_seconds() - begun_);

@@ -93,13 +93,13 @@ double part_for_stages(Group& world, Device device) {
 }  // namespace
 
 void Mesh::watch(Device device, double timeout, const std::string& folder) {
-  if (std::exchange(watched_, true)) return;
-  watchdog_ = job_watchdog(world_, device, timeout, folder);
+  SKEIN_CHECK(!std::exchange(watched_, true));
+  watchdog_ = run_watchdog(world_, device, timeout, folder);
 }
 
 void Mesh::connect(Device device, double timeout) {
   if (std::exchange(connected_, true)) return;
-  watch(device, timeout, "");
+  if (!std::exchange(watched_, true)) watchdog_ = job_watchdog(world_, device, timeout);
   if (device.kind == DeviceKind::cuda) {
     const cuda::Memory memory = cuda::memory(device.index);
     if (const std::string warning = taken_warning(memory.free + memory.own, memory.total);

@@ -213,9 +213,20 @@ const Standing* longest_wait(const std::vector<Standing>& ranks, const std::vect
   return found;
 }
 
+// Nobody waits for a host: all of them for storage or their devices.
+std::string at_rest(const std::vector<Standing>& ranks) {
+  constexpr size_t kTold = 4;
+  std::string text = "the job stands still, and no rank waits for another through its host: ";
+  for (size_t i = 0; i < std::min(kTold, ranks.size()); ++i)
+    text += (i ? "; " : "") + ranks[i].str();
+  if (ranks.size() > kTold) text += fmt::format("; and {} more", ranks.size() - kTold);
+  return text + ". Look at the storage of run.dir, and at the devices and what connects them";
+}
+
 }  // namespace
 
 std::string verdict(const std::vector<Standing>& ranks) {
+  if (std::ranges::none_of(ranks, waits)) return at_rest(ranks);
   const Behind behind = waited_for(ranks);
   std::string text = "the job stands still: ";
   for (size_t i = 0; i < behind.ranks.size(); ++i)

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -142,13 +143,22 @@ bool leave_record(const std::string& folder, const std::string& name, const std:
   return file.good();
 }
 
+double process_seconds() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
 }  // namespace
 
 Watchdog::Watchdog(Settings settings) : settings_(std::move(settings)) {
   if (!settings_.clock) settings_.clock = steady_seconds;
+  if (!settings_.computed) settings_.computed = process_seconds;
   if (!settings_.say)
     settings_.say = [](const std::string& message) { log::write(log::Level::error, message); };
   if (!settings_.exit) settings_.exit = [](int code) { std::_Exit(code); };
+  computing_ = settings_.clock();
+  computed_ = settings_.computed();
   if (settings_.interval == 0) return;
   asking_thread_ = std::thread([this] { repeat([this] { ask(); }); });
   judging_thread_ = std::thread([this] { repeat([this] { judge(); }); });
@@ -203,7 +213,10 @@ void Watchdog::judge() {
   hear();
   for (size_t i = 0; i < watches_.size() && !ended_; ++i) inspect(*watches_[i], now);
   const auto waiting = settings_.host && !ended_ ? settings_.host->under_way() : std::nullopt;
-  if (waiting) judge(*waiting, now - waiting->begun);
+  if (waiting)
+    judge(*waiting, now - waiting->begun);
+  else if (settings_.silence && !ended_)
+    judge_silence(now);
 }
 
 // Before anything is judged: another rank may have ended the job while this one was stopped.
@@ -230,7 +243,7 @@ void Watchdog::inspect(LaneWatch& watch, double now) {
 
 void Watchdog::judge(const BegunExchange& oldest, double waited) {
   waited = std::min(waited, settings_.clock() - awake_);
-  if (settings_.timeout == 0 || waited <= limit_of(oldest)) return;
+  if (settings_.timeout == 0 || waited <= limit_in(oldest.where.phase)) return;
   end_standstill(
       fmt::format("{} has waited {:.0f} s for {}. A rank of that group stands still or "
                   "has ended: look for the first error of the job and at the hosts of "
@@ -238,9 +251,29 @@ void Watchdog::judge(const BegunExchange& oldest, double waited) {
                   settings_.speaker, waited, oldest.str()));
 }
 
-double Watchdog::limit_of(const BegunExchange& exchange) const {
-  if (settings_.timeout >= 0) return settings_.timeout;
-  return settings_.host ? settings_.host->limit(exchange.where.phase) : FlightRecorder::kFirstLimit;
+// What computes will come to its next exchange. Other threads of the process count, too: one may
+// write a checkpoint for which this one waits.
+void Watchdog::judge_silence(double now) {
+  constexpr double kIdleShare = 0.01,
+                   kIdleSeconds = 0.05;  // what this process takes to stand still
+  const double computed = settings_.computed();
+  if (computed - computed_ > kIdleShare * (now - computing_) + kIdleSeconds) {
+    computing_ = now;
+    computed_ = computed;
+  }
+  const char* phase = settings_.host->phase();
+  const double silent = now - std::max({settings_.host->last_sign(), computing_, awake_});
+  if (settings_.timeout == 0 || silent <= limit_in(phase)) return;
+  end_standstill(
+      fmt::format("{} has exchanged and computed nothing for {:.0f} s{}: its storage or "
+                  "a device may not answer. Look at them",
+                  settings_.speaker, silent, *phase ? fmt::format(" ({})", phase) : ""));
+}
+
+double Watchdog::limit_in(const char* phase) const {
+  if (settings_.timeout >= 0) return settings_.timeout + settings_.allowance;
+  return settings_.allowance +
+         (settings_.host ? settings_.host->limit(phase) : FlightRecorder::kFirstLimit);
 }
 
 std::string Watchdog::advice() const {
@@ -347,19 +380,52 @@ Standing standing_of(int rank, const FlightRecorder& recorder) {
 
 }  // namespace
 
-std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout,
-                                       const std::string& folder) {
-  if (world.size() == 1) return nullptr;
-  world.set_name("world", 0);
+namespace {
+
+Watchdog::Settings settings_in(Group& world, Device device, double timeout) {
   Watchdog::Settings settings;
   settings.speaker = speaker_of(device);
   settings.timeout = timeout;
-  settings.folder = folder;
   settings.host = FlightRecorder::of_this_thread();
+  settings.end = [&world](ExitCode code) {
+    world.abort(static_cast<int>(code));
+    if (world.size() == 1) std::_Exit(static_cast<int>(code));  // nobody else would end it
+  };
+  return settings;
+}
+
+// Collective.
+std::shared_ptr<Watchdog> with_roll_call(Watchdog::Settings settings, Group& world,
+                                         const std::string& folder) {
+  world.set_name("world", 0);
+  settings.folder = folder;
   settings.own = [rank = world.rank(), host = settings.host] { return standing_of(rank, *host); };
   settings.roll = RollCall::begin(world, standing_at_once(world.rank(), *settings.host));
-  settings.end = [&world](ExitCode code) { world.abort(static_cast<int>(code)); };
-  return std::make_shared<Watchdog>(settings);
+  return std::make_shared<Watchdog>(std::move(settings));
+}
+
+}  // namespace
+
+std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout,
+                                       const std::string& folder) {
+  if (world.size() == 1) return nullptr;
+  return with_roll_call(settings_in(world, device, timeout), world, folder);
+}
+
+std::shared_ptr<Watchdog> run_watchdog(Group& world, Device device, double timeout,
+                                       const std::string& folder) {
+  Watchdog::Settings settings = settings_in(world, device, timeout);
+  settings.silence = true;
+  return with_roll_call(std::move(settings), world, folder);
+}
+
+std::shared_ptr<Watchdog> root_watchdog(Group& world, double timeout, double allowance) {
+  constexpr double kOtherFirst = 10;
+  if (world.rank() > 1) return nullptr;
+  Watchdog::Settings settings = settings_in(world, Device{}, timeout);
+  settings.allowance = allowance + (world.rank() == 1 ? kOtherFirst : 0);
+  settings.silence = true;
+  return std::make_shared<Watchdog>(std::move(settings));
 }
 
 }  // namespace skein

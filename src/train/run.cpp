@@ -29,7 +29,8 @@ Run::Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
       shape_(mesh_shape(config.parallel, world.size())),
       mesh_(world, shape_),
       folder_(config.run.dir, config.run.tensorboard),
-      claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)),
+      claim_(claim ? std::move(claim)
+                   : RunFolder::claim(config.run, config.parallel.timeout, world)),
       stragglers_(world, shape_.dp * shape_.tp),
       commits_(config.checkpoint) {
   if (claim_) config_.run.id = claim_->run();
@@ -171,7 +172,7 @@ void Run::begin_commit(Learner& learner, bool must) {
 // A phase of its own: a snapshot, which "saving" may be, takes next to nothing of what is waited
 // for here.
 bool Run::wait_for_commit() {
-  const auto here = WhereScope::phase("committing");
+  const WatchedPhase here("committing");
   return store_->advance(true);
 }
 

@@ -37,13 +37,17 @@ std::string joined(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-std::unique_ptr<checkpoint::RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
+std::unique_ptr<checkpoint::RunClaim> RunFolder::claim(const RunConfig& run, double timeout,
+                                                       Group& world) {
   constexpr int64_t kLongest = 1'000'000;
   if (run.dir.empty() || run.dry_run) return nullptr;
   require(run.takeover >= 0 && run.takeover <= kLongest, "run.takeover={} must be 0 to {} seconds",
           run.takeover, kLongest);
   const checkpoint::ClaimOptions options{.run = run.id,
                                          .takeover = std::chrono::seconds(run.takeover)};
+  const WatchedPhase here("claiming run.dir");
+  const auto longest = std::chrono::duration<double>(options.takeover + options.silence);
+  const auto watchdog = root_watchdog(world, timeout, longest.count());
   return with_origin("run.dir=" + run.dir, [&] {
     return std::make_unique<checkpoint::RunClaim>(run.dir + "/checkpoints", options, world);
   });

@@ -71,6 +71,7 @@ TEST(FlightRecorder, WhatAThreadDoesIsAPhase) {
     const FlightRecorder& own = *FlightRecorder::of_this_thread();
     {
       const TimedPhase saving("saving");
+      EXPECT_STREQ(own.phase(), "saving");
       const InFlight here(kDataSum, 3);
       EXPECT_EQ(own.under_way()->str(), "all-reduce of 4.0 MiB in the data group (saving)");
       EXPECT_EQ(own.under_way()->line(),

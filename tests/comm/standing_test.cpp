@@ -48,6 +48,25 @@ TEST(Standing, ARankThatIsStoppedIsNamedByAllThatWaitForIt) {
             "world group");
 }
 
+// As where the storage of all of them hangs.
+TEST(Standing, WhereNobodyWaitsAllAreTold) {
+  auto ranks = four();
+  ranks[1].state = Standing::blocked;
+  const std::string text = verdict(ranks);
+  EXPECT_TRUE(
+      text.starts_with("the job stands still, and no rank waits for another through its "
+                       "host: rank 0 (host a, process 100) sleeps, outside of any "
+                       "exchange; rank 1 (host a, process 101) waits in the system"))
+      << text;
+  EXPECT_TRUE(
+      text.ends_with("rank 3 (host b, process 103) sleeps, outside of any exchange. Look "
+                     "at the storage of run.dir, and at the devices and what connects "
+                     "them"))
+      << text;
+  ranks.push_back(ranks[3]);
+  EXPECT_NE(verdict(ranks).find("; and 1 more. "), std::string::npos) << verdict(ranks);
+}
+
 TEST(Standing, AChainOfWaitsLeadsToItsEnd) {
   auto ranks = four();
   wait_in(ranks[0], "data");    // for 1

@@ -37,7 +37,7 @@ enum { kMostNames = 64 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
-static const char* below;
+static const char *below, *slow_when;
 static char fail_call[32], slow_call[32];
 static long fail_number, slow_microseconds, slow_from, power = -1, changes;
 static int fail_errno, fail_lasting, trace_fd = -1, record_fd = -1;
@@ -61,6 +61,7 @@ static void configure(void) {
   fail_lasting = strcmp(lasting, "lasting") == 0;
   const char* slow = getenv("SKEIN_TEST_FAULTS_SLOW");
   if (slow != NULL) sscanf(slow, "%ld:%31[^:]:%ld", &slow_microseconds, slow_call, &slow_from);
+  slow_when = getenv("SKEIN_TEST_FAULTS_SLOW_WHEN");
   const char* number = getenv("SKEIN_TEST_FAULTS_POWER");
   if (number != NULL) power = atol(number);
   trace_fd = opened_log("SKEIN_TEST_FAULTS_TRACE");
@@ -112,6 +113,12 @@ static void crawl(void) {
   while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
 }
 
+static int is_slow(const char* call, long number) {
+  if (slow_microseconds == 0 || number < slow_from) return 0;
+  if (strcmp(slow_call, "*") != 0 && strcmp(slow_call, call) != 0) return 0;
+  return slow_when == NULL || syscall(SYS_faccessat, AT_FDCWD, slow_when, F_OK) == 0;
+}
+
 // Whether this call is to fail; errno says how.
 static int faulted(const char* call, const char* path) {
   const int kept = errno;
@@ -122,9 +129,7 @@ static int faulted(const char* call, const char* path) {
     const int size = snprintf(line, sizeof(line), "%s %ld %s\n", call, number, path);
     (void)!syscall(SYS_write, trace_fd, line, (size_t)size);
   }
-  if (slow_microseconds > 0 && number >= slow_from &&
-      (strcmp(slow_call, "*") == 0 || strcmp(slow_call, call) == 0))
-    crawl();
+  if (is_slow(call, number)) crawl();
   const int hit = strcmp(fail_call, call) == 0 &&
                   (fail_lasting ? number >= fail_number : number == fail_number);
   if (hit && fail_errno == 0) kill(getpid(), SIGKILL);

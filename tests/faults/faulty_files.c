@@ -7,6 +7,7 @@
 //   FAIL=CALL:N:0            the process is killed before it
 //   SLOW=MICROSECONDS:CALL   each call of that name takes so long; * stands for every call
 //   SLOW=MICROSECONDS:CALL:N  the Nth and all later ones do
+//   SLOW_WHEN=FILE           they do where that file is there
 //   RECORD=FILE              what changes the folder, in order and with its bytes, for power_loss
 //   POWER=N                  the process is killed before its Nth change
 // A call's name is that of the function without "64". A failing close has closed, any other failing

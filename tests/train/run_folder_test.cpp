@@ -141,7 +141,7 @@ TEST_F(RunFolders, OptionsAreRefusedBeforeTheClaim) {
   const auto alone = single_rank();
   RunConfig run = config().run;
   run.dir = folder_.file("run");
-  const auto older = RunFolder::claim(run, *alone);
+  const auto older = RunFolder::claim(run, 0, *alone);
   older->settle(*alone);
   const auto refused = [&](const std::function<void(PretrainConfig&)>& change,
                            const std::string& word) {

@@ -1,5 +1,6 @@
-// What a rank exchanges through the host, kept for a watchdog. The thread that exchanges writes it
-// and another one reads it; neither waits for the other, so what stands still is told all the same.
+// What a rank does and exchanges through the host, kept for a watchdog. The thread that does it
+// writes it and another one reads it; neither waits for the other, so what stands still is told all
+// the same.
 //
 //   const InFlight here({"all-reduce", "data", bytes}, turn);   // until the end of the scope
 #pragma once
@@ -77,7 +78,9 @@ class FlightRecorder {
   void join(const char* group, int number);
   void begin(const Exchange& exchange, int64_t turn, double now);
   void end(double now);
-  // A phase of that kind, a literal, is over.
+  // From now on the thread is in that phase, a literal.
+  void enter(const char* phase, double now);
+  // A phase of that kind is over.
   void took(const char* phase, double seconds);
   // That exchanges have taken so far.
   double waited() const { return waited_; }
@@ -93,7 +96,11 @@ class FlightRecorder {
   std::vector<Entry> kept() const;
   std::optional<Entry> under_way() const;
   std::vector<GroupTurn> turns() const;
-  // Seconds that an exchange may take in a phase: three times as many as the slowest of its kind.
+  const char* phase() const { return phase_; }
+  // When an exchange last began or ended, or a phase began.
+  double last_sign() const { return last_sign_; }
+  // Seconds that an exchange, or anything without one, may take in a phase: three times as many as
+  // the slowest of its kind.
   double limit(const char* phase) const;
   // That the thread has used so far, and its number on this host.
   double processor_seconds() const;
@@ -116,6 +123,8 @@ class FlightRecorder {
   Entry now_;  // the writer's
   double waited_ = 0;
   std::atomic<int64_t> last_{0}, step_{0}, new_in_step_{0};
+  std::atomic<const char*> phase_{""};
+  std::atomic<double> last_sign_{0};
   // The writer's: of the exchange before, and of all pairs that have been.
   uint64_t before_ = 0;
   bool full_ = false;
@@ -138,15 +147,25 @@ class FlightRecorder {
 // way was all-reduce ...: ..." with what that means.
 std::string in_another_exchange();
 
-// What this thread does until the end of the scope: the limit of its exchanges follows from how
-// long the slowest phase of its kind has taken.
+// What this thread does until the end of the scope; the name is a literal.
+class WatchedPhase {
+ public:
+  explicit WatchedPhase(const char* name);
+  ~WatchedPhase();
+
+ private:
+  const char* before_;
+  WhereScope here_;
+};
+
+// The same, and the limit of what comes later follows from how long it takes.
 class TimedPhase {
  public:
   explicit TimedPhase(const char* name);
   ~TimedPhase();
 
  private:
-  WhereScope here_;
+  WatchedPhase here_;
   double begun_;
 };
 

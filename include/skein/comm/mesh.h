@@ -45,12 +45,13 @@ class Mesh {
   int stage() const { return pp_->rank(); }
   bool first_stage() const { return stage() == 0; }
   bool last_stage() const { return stage() == shape_.pp - 1; }
-  // Collective. From the first call on an exchange of this thread that takes too long ends the job,
-  // by whatever way it goes; timeout and folder as Watchdog::Settings has them.
+  // Collective, before connect. From now on an exchange of this thread that takes too long ends the
+  // job, by whatever way it goes, and so does its silence; timeout and folder as Watchdog::Settings
+  // has them.
   void watch(Device device, double timeout, const std::string& folder);
-  // Collective; watches, too. From the first call on, whatever models share the mesh, devices of
-  // the ranks exchange tensors without the host where they can (comm/device_transport.h). Warns of
-  // a GPU that others use.
+  // Collective; watches exchanges, too. From the first call on, whatever models share the mesh,
+  // devices of the ranks exchange tensors without the host where they can
+  // (comm/device_transport.h). Warns of a GPU that others use.
   void connect(Device device, double timeout);
   // Collective. Throws Error(internal) where members of a group have not been in as many
   // collectives of it: one has left one out, and takes what it gets since for something else.

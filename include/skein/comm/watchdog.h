@@ -1,6 +1,7 @@
 // Looks after exchanges: one that does not end, or that fails by itself, ends the job with a
 // message that says which it was. Those between devices, for which no host waits, it is told of;
-// what a thread waits for itself it reads from that thread's recorder.
+// what a thread waits for itself it reads from that thread's recorder. It may end a job, too, whose
+// thread neither exchanges nor computes: storage or a device keeps it.
 //
 //   auto watchdog = std::make_shared<Watchdog>(settings);
 //   const auto watch = watchdog->watch(queue, 1);
@@ -47,6 +48,10 @@ class Watchdog {
     // Seconds. 0: exchanges may take for ever, failures are still reported. Below 0: as the host's
     // recorder has it for their phase.
     double timeout = 600;
+    double allowance = 0;  // beside that
+    // Whether the host's thread may be silent no longer than that either: outside of exchanges,
+    // while this process computes nothing.
+    bool silence = false;
     double interval = 0.25;  // seconds between looks; 0: no thread, somebody calls look()
     // seconds that each of the message, aborting and `end` may take before the job ends without it
     double abort_grace = 10;
@@ -62,6 +67,7 @@ class Watchdog {
     std::function<void(int code)> exit;  // where `end` does not return; empty: leaves the process
     std::function<void(const std::string& message)> say;  // empty: the log
     std::function<double()> clock;                        // seconds; empty: the steady clock
+    std::function<double()> computed;  // processor seconds so far; empty: of this process
   };
 
   // The exchanges of one WatchedWork, in lanes: the exchanges of a lane end in the order in which
@@ -93,8 +99,9 @@ class Watchdog {
   void hear();
   void inspect(LaneWatch& watch, double now);
   void judge(const BegunExchange& oldest, double waited);
+  void judge_silence(double now);
   void end_standstill(const std::string& what);
-  double limit_of(const BegunExchange& exchange) const;
+  double limit_in(const char* phase) const;
   std::string advice() const;
   Standing own_standing() const;
   std::string leave_records();
@@ -104,8 +111,9 @@ class Watchdog {
   std::mutex asking_, judging_;
   std::vector<LaneWatch*> watches_;  // see watchdog.cpp
   bool ended_ = false;
-  double looked_ = 0;  // when judge() last did
-  double awake_ = 0;   // since when this process has not been stopped itself
+  double looked_ = 0;                    // when judge() last did
+  double awake_ = 0;                     // since when this process has not been stopped itself
+  double computing_ = 0, computed_ = 0;  // when it last was found computing, and what it had then
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
@@ -120,5 +128,12 @@ std::string speaker_of(Device device);
 // that folder. It calls abort() from a thread of its own. Null for a group of one.
 std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout,
                                        const std::string& folder = "");
+// The same over the calling thread's silence, too, also in a group of one.
+std::shared_ptr<Watchdog> run_watchdog(Group& world, Device device, double timeout,
+                                       const std::string& folder);
+// While rank 0 does something alone, which may take so many seconds beside the timeout, and the
+// others wait: ranks 0 and 1 look, so that one speaks, and rank 1 only where rank 0 cannot. Null on
+// other ranks.
+std::shared_ptr<Watchdog> root_watchdog(Group& world, double timeout, double allowance);
 
 }  // namespace skein

@@ -41,8 +41,10 @@ class RunFolder {
     return writes() && info.path.starts_with(checkpoints() + "/");
   }
   // Collective. Claims the folder (RunClaim, checkpoint/claim.h), so that no other process changes
-  // it. To be called before anything in it is read. Null for path "".
-  static std::unique_ptr<checkpoint::RunClaim> claim(const RunConfig& run, Group& world);
+  // it. To be called before anything in it is read. Null for path "". A claim that storage keeps
+  // for longer than parallel.timeout, and what it may wait for an older start, ends the job.
+  static std::unique_ptr<checkpoint::RunClaim> claim(const RunConfig& run, double timeout,
+                                                     Group& world);
   // Collective. Makes the folder, writes config.ini and opens metrics.jsonl, without the lines of
   // steps after `step`, which a resumed run makes again. When it cannot be made, read or written an
   // error on every rank: of usage where something else stands there, else a failure with what to
