@@ -124,7 +124,7 @@ TEST(Golden, Neox) {
 TEST(Golden, AnyBytesComeBackFromGpt2) {
   const auto tokenizer = gpt2();
   std::string bytes;
-  for (int i = 0; i < 1 << 16; ++i) bytes.push_back(static_cast<char>(i * i * 37 + i / 3));
+  for (uint32_t i = 0; i < 1 << 16; ++i) bytes.push_back(static_cast<char>(i * i * 37 + i / 3));
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(bytes)), bytes);
 }
 

@@ -119,6 +119,16 @@ StoredRun StoreFields::run(const std::string& name, const Hdf5Dataset& dataset) 
   require(
       (kind == Hdf5Type::Kind::integer || kind == Hdf5Type::Kind::real) && dataset.type.bytes > 0,
       "dataset /{} does not hold little-endian numbers", path(name));
+  return located(name, dataset);
+}
+
+StoredRun StoreFields::text_run(const std::string& name, const Hdf5Dataset& dataset) const {
+  require(dataset.type.kind == Hdf5Type::Kind::text && dataset.type.bytes > 0,
+          "dataset /{} does not hold texts of fixed length", path(name));
+  return located(name, dataset);
+}
+
+StoredRun StoreFields::located(const std::string& name, const Hdf5Dataset& dataset) const {
   const auto count = hdf5_product(dataset.dims);
   StoredRun run{dataset.type, dataset.dims, dataset.at.value_or(0), count.value_or(0)};
   if (count == 0) return run;

@@ -1,11 +1,17 @@
 #include "skein/scaling/laws/results_store.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
+#include "skein/core/files/mapped_file.h"
 #include "skein/core/json.h"
 #include "skein/data/stores/hdf5.h"
+#include "skein/data/stores/store_fields.h"
 
 #include "run_columns.h"
 
@@ -15,6 +21,7 @@ namespace {
 constexpr const char* kFormat = "skein-sweep-results";
 constexpr int64_t kResultsVersion = 2;
 constexpr size_t kGrowth = size_t{1} << 20;
+constexpr size_t kSuperblock = 44;  // bytes of its version 3 before its sum
 
 // --- writing ---
 
@@ -55,6 +62,9 @@ class StoreWriter {
     check(size > 0);
     std::string image(size, '\0');
     check(H5Fget_file_image(file_.get(), image.data(), image.size()) == size);
+    // The library says in the image that the file is not open, and leaves the sum of that it is.
+    const uint32_t sum = data::hdf5_sum(std::as_bytes(std::span(image).first(kSuperblock)));
+    std::memcpy(image.data() + kSuperblock, &sum, sizeof sum);
     return image;
   }
 
@@ -62,6 +72,7 @@ class StoreWriter {
   data::Hdf5Id begin() const {
     const data::Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_fapl_core(access.get(), kGrowth, false);
+    H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     return {H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose};
   }
   void check(bool good) const {
@@ -126,43 +137,36 @@ void write_curves(StoreWriter& store, const std::vector<ScalingRun>& runs) {
 
 // --- reading ---
 
+constexpr data::StoreKind kResults{"store of results", kFormat, "`skein sweep`", "docs/sweep.md"};
+
 class StoreReader {
  public:
-  explicit StoreReader(const std::string& path)
-      : path_(path), file_bytes_(FileReader(path).size()), file_(open()) {
-    require(attribute_text() == kFormat, "{} is an HDF5 file but no results of `skein sweep`",
-            path_);
-    int64_t version = 0;
-    const data::Hdf5Id named(H5Aopen(file_.get(), "version", H5P_DEFAULT), H5Aclose);
-    if (!named.valid() || H5Aread(named.get(), H5T_NATIVE_INT64, &version) < 0) damaged("version");
-    require(version == kResultsVersion,
-            "{} has version {} of the results' format; this program reads {}: fit the CSV file "
-            "beside it",
-            path_, version, kResultsVersion);
+  explicit StoreReader(const std::string& path) : path_(path), file_(path) {
+    data::check_superblock(path_, file_, kResults);
+    with_origin(path_, [&] {
+      view_.emplace(file_.whole());
+      data::StoreFields(*view_, file_.bytes(), kResults).check_format(kResultsVersion);
+    });
   }
 
   // What a dataset of numbers holds.
   template <class T>
   std::vector<T> values(const std::string& name) const {
-    constexpr bool kReal = std::is_same_v<T, double>;
-    const data::Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
-    if (H5Tget_class(type.get()) != (kReal ? H5T_FLOAT : H5T_INTEGER) ||
-        H5Tget_size(type.get()) != sizeof(T))
-      damaged(name);
-    std::vector<T> made(length(set, name, sizeof(T)));
-    read(set, kReal ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, made, name);
+    const data::StoredRun run = column(name, &data::StoreFields::run);
+    const auto kind =
+        std::is_same_v<T, double> ? data::Hdf5Type::Kind::real : data::Hdf5Type::Kind::integer;
+    if (run.type.kind != kind || run.type.bytes != sizeof(T)) damaged("/" + name);
+    std::vector<T> made(run.count);
+    if (!made.empty()) std::memcpy(made.data(), file_.at(run.at), run.bytes());
     return made;
   }
   std::vector<std::string> texts(const std::string& name) const {
-    const data::Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
-    if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) damaged(name);
-    const size_t width = H5Tget_size(type.get()), count = length(set, name, width);
-    std::string padded(width * count, '\0');
-    read(set, type.get(), padded, name);
+    const data::StoredRun run = column(name, &data::StoreFields::text_run);
+    const char* from = reinterpret_cast<const char*>(file_.at(run.at));
     std::vector<std::string> made;
-    for (size_t i = 0; i < count; ++i) {
-      const std::string one = padded.substr(i * width, width);
-      made.push_back(one.substr(0, one.find_last_not_of('\0') + 1));
+    for (uint64_t i = 0; i < run.count; ++i) {
+      const std::string_view one(from + i * run.type.bytes, run.type.bytes);
+      made.emplace_back(one.substr(0, one.find_last_not_of('\0') + 1));
     }
     return made;
   }
@@ -171,49 +175,24 @@ class StoreReader {
   }
 
  private:
-  data::Hdf5Id open() const {
-    const data::Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    H5Pset_file_locking(access.get(), false, true);
-    data::Hdf5Id file(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-    require(file.valid(), "{} is no HDF5 file: {}", path_, data::hdf5_reason());
-    return file;
-  }
-  std::string attribute_text() const {
-    if (H5Aexists(file_.get(), "format") <= 0) return "";
-    const data::Hdf5Id named(H5Aopen(file_.get(), "format", H5P_DEFAULT), H5Aclose),
-        type(H5Aget_type(named.get()), H5Tclose);
-    if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
-        H5Tget_size(type.get()) > 256)
-      return "";
-    std::string value(256, '\0');
-    return H5Aread(named.get(), type.get(), value.data()) < 0 ? "" : value.c_str();
-  }
-  data::Hdf5Id dataset(const std::string& name) const {
-    if (!data::is_hard_linked(file_.get(), name)) damaged(name);
-    data::Hdf5Id set(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!set.valid() || !data::is_in_one_run(set.get())) damaged(name);
-    return set;
-  }
-  // What it claims must lie within the file, so that no more memory is taken than that.
-  size_t length(const data::Hdf5Id& set, const std::string& name, size_t width) const {
-    const data::Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
-    if (H5Sget_simple_extent_ndims(space.get()) != 1) damaged(name);
-    hsize_t count = 0;
-    H5Sget_simple_extent_dims(space.get(), &count, nullptr);
-    if (width == 0 || count > file_bytes_ / width) damaged(name);
-    return count;
-  }
-  template <class Items>
-  void read(const data::Hdf5Id& set, hid_t memory_type, Items& items,
-            const std::string& name) const {
-    if (!items.empty() &&
-        H5Dread(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, items.data()) < 0)
-      damaged(name);
+  using Locate = data::StoredRun (data::StoreFields::*)(const std::string&,
+                                                        const data::Hdf5Dataset&) const;
+
+  data::StoredRun column(const std::string& name, Locate locate) const {
+    data::StoredRun run;
+    const size_t slash = name.rfind('/');
+    const std::string fault = refusal_of([&] {
+      const data::StoreFields group(*view_, file_.bytes(), kResults, name.substr(0, slash));
+      const std::string own = name.substr(slash + 1);
+      run = (group.*locate)(own, group.dataset(own));
+    });
+    if (!fault.empty() || run.dims.size() != 1) damaged("/" + name);
+    return run;
   }
 
   const std::string& path_;
-  int64_t file_bytes_;
-  data::Hdf5Id file_;
+  MappedFile file_;
+  std::optional<data::Hdf5View> view_;
 };
 
 template <class Value>
@@ -224,13 +203,13 @@ void fill(std::vector<ScalingRun>& runs, Value ScalingRun::*member, const StoreR
     values = store.texts(name);
   else
     values = store.values<Value>(name);
-  if (values.size() != runs.size()) store.damaged(name);
+  if (values.size() != runs.size()) store.damaged("/" + name);
   for (size_t i = 0; i < runs.size(); ++i) runs[i].*member = values[i];
 }
 
 std::vector<Settings> settings_in(const StoreReader& store) {
   std::vector<Settings> made;
-  for (const std::string& text : store.texts("/runs/settings")) {
+  for (const std::string& text : store.texts("runs/settings")) {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     const auto is_text = [](const auto& value) { return value.is_string(); };
     if (!json.is_object() || !std::all_of(json.begin(), json.end(), is_text))
@@ -241,9 +220,9 @@ std::vector<Settings> settings_in(const StoreReader& store) {
 }
 
 void read_curves(const StoreReader& store, std::vector<ScalingRun>& runs) {
-  const auto first = store.values<int64_t>("/curves/first");
-  const auto tokens = store.values<double>("/curves/tokens"),
-             losses = store.values<double>("/curves/loss");
+  const auto first = store.values<int64_t>("curves/first");
+  const auto tokens = store.values<double>("curves/tokens"),
+             losses = store.values<double>("curves/loss");
   const bool fits = first.size() == runs.size() + 1 && first.front() == 0 &&
                     std::is_sorted(first.begin(), first.end()) &&
                     first.back() == std::ssize(tokens) && tokens.size() == losses.size();
@@ -273,13 +252,12 @@ void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
 }
 
 ScalingTable read_store(const std::string& path) {
-  const data::Hdf5Lock lock;
   const StoreReader store(path);
   ScalingTable table;
   table.path = path;
-  table.runs.resize(store.texts("/runs/run").size());
+  table.runs.resize(store.texts("runs/run").size());
   for (const RunColumn& column : run_columns())
-    std::visit([&](auto member) { fill(table.runs, member, store, "/runs/" + column.name()); },
+    std::visit([&](auto member) { fill(table.runs, member, store, "runs/" + column.name()); },
                column.member);
   read_curves(store, table.runs);
   table.settings = common_settings(settings_in(store));
@@ -288,7 +266,6 @@ ScalingTable read_store(const std::string& path) {
 }
 
 std::vector<Settings> read_store_settings(const std::string& path) {
-  const data::Hdf5Lock lock;
   return settings_in(StoreReader(path));
 }
 

@@ -61,9 +61,11 @@ TEST(ResultsStore, OtherFilesAreRefusedByName) {
   test::Scratch folder;
   const std::string path = folder.file("results.h5");
   std::ofstream(path) << "run,loss\n";
-  test::expect_error(ExitCode::usage, {"results.h5 is no HDF5 file"}, [&] { read_store(path); });
+  test::expect_error(ExitCode::usage, {"results.h5 is not an HDF5 file", "`skein sweep` makes"},
+                     [&] { read_store(path); });
   train::write_small_store(path);
-  test::expect_error(ExitCode::usage, {"no results of `skein sweep`"}, [&] { read_store(path); });
+  test::expect_error(ExitCode::usage, {"results.h5: it is not a store of results"},
+                     [&] { read_store(path); });
 }
 
 // What leads out of the file, to a good column of another.

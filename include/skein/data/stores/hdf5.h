@@ -42,11 +42,4 @@ class Hdf5Id {
 // What the library says of the call that just failed; ask before calling it again.
 std::string hdf5_reason();
 
-// Whether `path`, with '/' between its parts, leads to something in the file by hard links alone.
-// Links of other kinds, which may lead to any file, are not followed.
-bool is_hard_linked(hid_t file, const std::string& path);
-
-// Whether a dataset's elements lie in one run in its own file. Nothing else is opened to find out.
-bool is_in_one_run(hid_t dataset);
-
 }  // namespace skein::data

@@ -46,11 +46,14 @@ class StoreFields {
   // Where it lies. An error unless that is in one run inside of the file, or where it holds no
   // numbers.
   StoredRun run(const std::string& name, const Hdf5Dataset& dataset) const;
+  // The same of texts of fixed length.
+  StoredRun text_run(const std::string& name, const Hdf5Dataset& dataset) const;
   // The path of a name from the root, as messages have it: "source/values".
   std::string path(const std::string& name) const;
 
  private:
   Hdf5Attribute attribute(const char* name) const;
+  StoredRun located(const std::string& name, const Hdf5Dataset& dataset) const;
 
   const Hdf5View& file_;
   uint64_t file_bytes_;
