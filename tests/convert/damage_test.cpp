@@ -44,8 +44,8 @@ bool ends_refused(const std::function<void()>& read) {
 
 // The kinds of damage that storage does: bits, ends and pages. What lacks an end, but for its last
 // byte, or a page is refused.
-void expect_refused(const std::string& good, int usual, const std::string& path,
-                    const std::function<void()>& read) {
+void expect_damage_refused(const std::string& good, int usual, const std::string& path,
+                           const std::function<void()>& read) {
   test::each_damage(good, usual, [&](const std::string& bad, test::DamageKind kind) {
     test::write_file(path, bad);
     const bool refused = ends_refused(read);
@@ -69,7 +69,7 @@ TEST(Damage, OfSafetensorsIsRefused) {
     count += ends_refused(read);
   }
   EXPECT_GT(count, test::damages(400));
-  expect_refused(good, 300, scratch.file("bad"), read);
+  expect_damage_refused(good, 300, scratch.file("bad"), read);
 }
 
 TEST(Damage, OfConfigIsRefused) {
@@ -96,7 +96,7 @@ TEST(Damage, OfAnIndexIsRefused) {
     count += ends_refused([&] { open_safetensors(folder); });
   }
   EXPECT_GT(count, test::damages(80));
-  expect_refused(good, 300, index, [&] { open_safetensors(folder); });
+  expect_damage_refused(good, 300, index, [&] { open_safetensors(folder); });
 }
 
 TEST(Damage, OfLlmcFilesIsRefused) {
