@@ -4,5 +4,6 @@
 namespace skein {
 
 void connect_devices(Group&, Device, const DeviceLinks&, const std::shared_ptr<Watchdog>&) {}
+std::string nccl_version() { return ""; }
 
 }  // namespace skein

@@ -12,6 +12,8 @@ namespace {
 
 bool built_in() { return false; }
 int device_count() { return 0; }
+Driver driver() { return {}; }
+int capability(int) { refuse(); }
 std::string name(int) { refuse(); }
 std::string address(int) { refuse(); }
 std::string identity(int) { refuse(); }

@@ -3,7 +3,7 @@
 source "$(dirname "$0")/expect.sh"
 
 expect 0 "rename, flock, fsync and mmap work" "$bin/skein" doctor --run.dir=runs/not-yet
-for about in ranks processors products memory /dev/shm "open files" space files; do
+for about in ranks processors products memory /dev/shm "open files" GPUs NCCL space files; do
   grep -qE "^(good|note) +$about " output || { cat output >&2; die "no line about $about"; }
 done
 [ ! -e runs ] || die "something stays behind"

@@ -93,11 +93,19 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   const std::string identity = identity_of(device);
   std::memcpy(properties->uuid.bytes, identity.data(), sizeof(properties->uuid.bytes));
   std::strcpy(properties->name, "emulated GPU");
   properties->totalGlobalMem = Arena::kBytes;
+  properties->major = 9;
   return cudaSuccess;
 }
 

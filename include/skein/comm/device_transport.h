@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "skein/comm/group.h"
 #include "skein/comm/watchdog.h"
@@ -21,5 +22,7 @@ struct DeviceLinks {
 // of it from the connecting on.
 void connect_devices(Group& group, Device device, const DeviceLinks& links,
                      const std::shared_ptr<Watchdog>& watchdog);
+// "2.28.9", of the library that is loaded; "" in a build without it.
+std::string nccl_version();
 
 }  // namespace skein

@@ -14,6 +14,18 @@ namespace skein::cuda {
 bool built_in();
 // 0 without a driver, and in a build without CUDA.
 int device_count();
+// The driver and what this build asks of it; versions of CUDA are 13000 for 13.0, 0 where there is
+// none.
+struct Driver {
+  int newest = 0;             // that the driver can run
+  int built = 0;              // of this build
+  std::string architectures;  // that its kernels are for, as CMake names them: "80-real,90"
+  std::string error;          // CUDA's words, where no device can be used
+  bool too_old = false;       // the error is that newest is too old for what was built
+};
+Driver driver();
+// 90 for a device of compute capability 9.0.
+int capability(int index);
 // "NVIDIA H200, 139.8 GiB"
 std::string name(int index);
 // "0000:3b:00.0", where it sits in the host.

@@ -98,4 +98,10 @@ void connect_devices(Group& group, Device device, const DeviceLinks& links,
   group.set_device_transport(std::move(transport));
 }
 
+std::string nccl_version() {
+  int version = 0;
+  SKEIN_CHECK(ncclGetVersion(&version) == ncclSuccess);
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
 }  // namespace skein

@@ -133,6 +133,20 @@ int device_count() {
   return count;
 }
 
+Driver driver() {
+  Driver found{.architectures = SKEIN_CUDA_ARCHITECTURES};
+  check(cudaDriverGetVersion(&found.newest), "asking for the driver's version");
+  int count = 0;
+  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
+    cudaGetLastError();
+    found.error = cudaGetErrorString(status);
+    // CUDA says so of no driver, too.
+    found.too_old = status == cudaErrorInsufficientDriver && found.newest > 0;
+  }
+  check(cudaRuntimeGetVersion(&found.built), "asking for the version of CUDA");
+  return found;
+}
+
 namespace {
 
 cudaDeviceProp properties_of(int index) {
@@ -152,6 +166,11 @@ std::string address(int index) {
 std::string identity(int index) {
   const cudaDeviceProp properties = properties_of(index);
   return {properties.uuid.bytes, sizeof(properties.uuid.bytes)};
+}
+
+int capability(int index) {
+  const cudaDeviceProp properties = properties_of(index);
+  return properties.major * 10 + properties.minor;
 }
 
 std::string name(int index) {

@@ -6,12 +6,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "skein/comm/device_transport.h"
 #include "skein/core/host.h"
 #include "skein/core/strings.h"
 #include "skein/kernels/threads.h"
 #include "skein/kernels/units.h"
 #include "skein/tensor/cuda.h"
 #include "skein/train/preflight/doctor.h"
+
+#include "facts.h"
 
 namespace skein::train {
 namespace {
@@ -106,40 +109,18 @@ Finding descriptors() {
   return made;
 }
 
-std::string driver() {
+std::string loaded_driver() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;
   std::getline(file, line);
   return line;
 }
 
-Finding no_gpus() {
-  const std::string loaded = driver();
-  Finding made{.about = "GPUs", .text = "none"};
-  if (!cuda::built_in()) made.text += ", and this build has no kernels for them";
-  if (loaded.empty()) return made;
-  made.grade = Grade::note;
-  made.text =
-      fmt::format("there is a driver ({}), ", loaded) +
-      (cuda::built_in() ? "but CUDA finds no device" : "but this build has no kernels for GPUs");
-  made.advice = cuda::built_in()
-                    ? "look at CUDA_VISIBLE_DEVICES, and whether the driver is as new as the CUDA "
-                      "that `skein --version` names asks for (nvidia-smi)"
-                    : "cmake --preset cuda && cmake --build --preset cuda";
+GpusFacts gpus() {
+  GpusFacts made{cuda::built_in(), cuda::driver(), loaded_driver(), nccl_version(), {}};
+  for (int i = 0; i < cuda::device_count(); ++i)
+    made.gpus.push_back({cuda::name(i), cuda::memory(i), cuda::capability(i)});
   return made;
-}
-
-void add_gpus(std::vector<Finding>& to) {
-  const int count = cuda::device_count();
-  if (count == 0) to.push_back(no_gpus());
-  for (int i = 0; i < count; ++i) {
-    const cuda::Memory memory = cuda::memory(i);
-    to.push_back({.about = fmt::format("GPU {}", i),
-                  .text = fmt::format("{}, {} free", cuda::name(i), readable_size(memory.free))});
-    if (memory.free > memory.total / 2) continue;
-    to.back().grade = Grade::note;
-    to.back().advice = "another process has most of its memory (nvidia-smi)";
-  }
 }
 
 }  // namespace
@@ -148,7 +129,7 @@ std::vector<Finding> examine_host() {
   const HostLimits limits = host_limits();
   std::vector<Finding> made{processors(limits), load(),          units(),
                             memory(limits),     shared_memory(), descriptors()};
-  add_gpus(made);
+  for (Finding& finding : judge_gpus(gpus())) made.push_back(std::move(finding));
   return made;
 }
 
