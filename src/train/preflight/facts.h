@@ -25,5 +25,7 @@ struct GpusFacts {
 
 // A finding a GPU, or why there is none, and one of NCCL.
 std::vector<Finding> judge_gpus(const GpusFacts& facts);
+// By what the clocks of all ranks said at one moment, in seconds.
+Finding judge_clocks(const std::vector<double>& times);
 
 }  // namespace skein::train

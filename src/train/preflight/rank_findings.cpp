@@ -10,6 +10,8 @@
 #include "skein/core/strings.h"
 #include "skein/train/preflight/doctor.h"
 
+#include "facts.h"
+
 namespace skein::train {
 namespace {
 
@@ -42,9 +44,9 @@ Finding meeting(Group& world, double seconds, size_t hosts) {
   return made;
 }
 
-Finding clocks(Group& world) {
-  world.barrier();
-  const std::vector<double> times = world.all_gather(now());
+}  // namespace
+
+Finding judge_clocks(const std::vector<double>& times) {
   const auto [first, last] = std::ranges::minmax(times);
   Finding made{.about = "clocks",
                .text = fmt::format("those of all ranks are within {:.2f} s", last - first)};
@@ -52,6 +54,13 @@ Finding clocks(Group& world) {
   made.grade = Grade::note;
   made.advice = "times in logs will not fit together; let hosts keep time by NTP (chrony)";
   return made;
+}
+
+namespace {
+
+Finding clocks(Group& world) {
+  world.barrier();
+  return judge_clocks(world.all_gather(now()));
 }
 
 // The names of hosts that do not find a file that rank 0 has made.

@@ -115,6 +115,16 @@ TEST(Doctor, KnowsForWhichGpusTheBuildHasKernels) {
   expect_finding(taken, "GPU 0", Grade::note, "10 bytes free", "another process");
 }
 
+TEST(Doctor, NotesClocksThatAreASecondApart) {
+  const Finding near = judge_clocks({1000.25, 1000.0, 1000.99});
+  EXPECT_EQ(near.grade, Grade::good);
+  EXPECT_EQ(near.text, "those of all ranks are within 0.99 s");
+  const Finding apart = judge_clocks({1000.0, 1001.5, 1000.0});
+  EXPECT_EQ(apart.grade, Grade::note);
+  EXPECT_EQ(apart.text, "those of all ranks are within 1.50 s");
+  EXPECT_NE(apart.advice.find("NTP"), std::string::npos);
+}
+
 TEST(Doctor, WritesALineAFindingAndOneItsAdvice) {
   EXPECT_EQ(
       findings_text({{Grade::good, "memory", "8 GiB", ""}, {Grade::bad, "files", "no", "do"}}),
