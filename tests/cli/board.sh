@@ -131,13 +131,13 @@ try:
     listed, waited, runs = seconds("runs")
     assert len(runs["runs"]) == 500 and runs["runs"][7]["step"] == 10000 and runs["runs"][7]["last"]["validation_loss"] == 3.2, runs["runs"][7]
     all = [(listed, waited)]
-    for first in range(0, 500, 8):
-        took, waited, shown = seconds("figures?" + "&".join(f"run=run{i}" for i in range(first, min(500, first + 8))))
-        assert len(shown["runs"]) == min(8, 500 - first) and shown["runs"][0]["step"] == 10000
+    for first in range(0, 500, 12):
+        took, waited, shown = seconds("figures?" + "&".join(f"run=run{i}" for i in range(first, min(500, first + 12))))
+        assert len(shown["runs"]) == min(12, 500 - first) and shown["runs"][0]["step"] == 10000
         all.append((took, waited))
     most = [line for line in open(f"/proc/{board.pid}/status") if line.startswith("VmHWM")][0].split()[1]
     drawn = max(took for took, _ in all[1:])
-    print(f"500 runs: listed in {listed:.3f} s of a core, eight of them read and drawn in {drawn:.3f} s at worst "
+    print(f"500 runs: listed in {listed:.3f} s of a core, twelve of them read and drawn in {drawn:.3f} s at worst "
           f"({max(waited for _, waited in all):.3f} s with all waiting), {int(most) / 1024:.0f} MiB")
     assert int(most) < 200 * 1024, most
     assert listed < 1 and drawn < 1, all
