@@ -25,6 +25,7 @@ PY
 mkdir -p stand-ins/mlflow
 cat >stand-ins/mlflow/__init__.py <<'PY'
 import json, os
+from mlflow.exceptions import MlflowException
 class Of: pass
 class Page(list): token = None
 class MlflowClient:
@@ -35,6 +36,7 @@ class MlflowClient:
         made.data.tags, made.info.run_id = self.tags, "r"
         return made
     def get_experiment_by_name(self, name):
+        if name == "down": raise MlflowException("no server")
         if name != "gone": return None
         made = Of()
         made.lifecycle_stage = "deleted"
@@ -62,6 +64,7 @@ class Metric:
 class Param:
     def __init__(self, key, value): self.key, self.value = key, value
 PY
+echo 'class MlflowException(Exception): pass' >stand-ins/mlflow/exceptions.py
 
 with="env PYTHONPATH=$PWD/stand-ins"
 expect 0 "run: 2 steps" $with "$launch/to-wandb" run
@@ -80,6 +83,7 @@ done
 expect 2 "to-wandb: the Python package wandb is not installed; pip install wandb" env PYTHONPATH="$PWD/none" "$launch/to-wandb" run
 expect 2 "to-mlflow: the Python package mlflow is not installed; pip install mlflow" env PYTHONPATH="$PWD/none" "$launch/to-mlflow" run
 expect 2 "to-mlflow: the experiment gone was deleted; restore it, or name another" $with "$launch/to-mlflow" --experiment=gone run
+expect 2 "to-mlflow: MLflow cannot be used as MLFLOW_TRACKING_URI says: no server" $with "$launch/to-mlflow" --experiment=down run
 expect 2 "none/metrics.jsonl is missing" $with "$launch/to-wandb" none
 echo '[1]' >>run/metrics.jsonl
 for script in to-wandb to-mlflow; do
