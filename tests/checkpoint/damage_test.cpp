@@ -35,7 +35,7 @@ TEST_F(Damage, OfEveryKindIsFound) {
   for (const std::string& name : files()) {
     SCOPED_TRACE(name);
     const std::string good = test::bytes_of_file(file(name));
-    test::each_damage(good, 300, [&](const std::string& bad, test::DamageKind kind) {
+    test::each_damage(good, 1700, [&](const std::string& bad, test::DamageKind kind) {
       write(file(name), bad);
       expect_refused({name, kind == test::DamageKind::cut ? "" : "checksum"});
     });
@@ -56,7 +56,7 @@ TEST(DamagedGeneration, IsNeverBelieved) {
                            .heartbeat = "heartbeat-000007.x"};
   const std::string good = generation_text(written);
   ASSERT_EQ(parse_generation(good).base, written.base);
-  test::each_damage(good, 300, [&](const std::string& bad, test::DamageKind) {
+  test::each_damage(good, 1700, [&](const std::string& bad, test::DamageKind) {
     try {
       const Generation read = parse_generation(bad);
       EXPECT_EQ(read.base, written.base);

@@ -69,7 +69,7 @@ TEST(Damage, OfSafetensorsIsRefused) {
     count += ends_refused(read);
   }
   EXPECT_GT(count, test::damages(400));
-  expect_damage_refused(good, 300, scratch.file("bad"), read);
+  expect_damage_refused(good, 1700, scratch.file("bad"), read);
 }
 
 TEST(Damage, OfConfigIsRefused) {
@@ -96,7 +96,7 @@ TEST(Damage, OfAnIndexIsRefused) {
     count += ends_refused([&] { open_safetensors(folder); });
   }
   EXPECT_GT(count, test::damages(80));
-  expect_damage_refused(good, 300, index, [&] { open_safetensors(folder); });
+  expect_damage_refused(good, 1700, index, [&] { open_safetensors(folder); });
 }
 
 TEST(Damage, OfLlmcFilesIsRefused) {

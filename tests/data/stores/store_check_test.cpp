@@ -79,7 +79,7 @@ TEST(StoreCheck, DamageOfEveryKindIsFound) {
   };
   const auto good = all(scratch.file("good.h5"));
   int found = 0, tried = 0;
-  test::each_damage(test::bytes_of_file(scratch.file("good.h5")), 300,
+  test::each_damage(test::bytes_of_file(scratch.file("good.h5")), 1700,
                     [&](const std::string& bad, test::DamageKind) {
                       test::write_file(scratch.file("bad.h5"), bad);
                       ++tried;
