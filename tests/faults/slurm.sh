@@ -25,7 +25,7 @@ clean_up() {
   rm -rf "$scratch"
 }
 scripts=$SKEIN_TEST_SOURCE_DIR/launch/slurm
-export BIN=$bin OMP_NUM_THREADS=1
+export BIN=$bin OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset SKEIN_LAUNCHER SKEIN_RUN_DIR
 
 show() { cat "$1.log" >&2; scontrol show job "$job" >&2; }
