@@ -33,6 +33,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
+#include "skein/tensor/buffer.h"
 
 #include "background.h"
 #include "room.h"
@@ -122,7 +123,8 @@ class CheckpointStore::Saving {
   int64_t step() const { return name_.step; }
   std::string path() const { return join_path(directory_, name_.text()); }
   int64_t bytes() const { return image_.capacity(); }
-  Bytes memory() { return std::move(image_); }
+  // What the next one may have: where training waits, its memory is the training's again.
+  Bytes memory() { return beside_ ? std::move(image_) : Bytes(); }
 
  private:
   enum class Step { none, write, commit, verify, remove };
@@ -286,6 +288,7 @@ bool CheckpointStore::begin(int64_t step, const std::vector<Piece>& pieces,
                             const std::string& metadata, std::optional<int64_t> good, bool beside) {
   SKEIN_CHECK(step >= 0);
   SKEIN_CHECK(!under_way());
+  if (!beside) release_unused_memory();
   auto saving = std::make_unique<Saving>(directory_, CheckpointName{generation_, step}, run_,
                                          world_, Saving::Retention{keep_, milestones_, good},
                                          beside, std::exchange(memory_, Bytes()));
@@ -331,7 +334,6 @@ std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces
   while (under_way()) advance(true);
   if (begin(step, pieces, metadata, good, false))
     while (under_way()) advance(true);
-  memory_ = Bytes();
   return join_path(directory_, CheckpointName{generation_, step}.text());
 }
 

@@ -62,8 +62,9 @@ class CheckpointStore {
 
   // The same beside training, a step at a time; one checkpoint at most is under way.
   // Collective. Takes the snapshot, after which the pieces may change, and begins to sum and write
-  // it; memory for it is kept for the next one. False where that step was committed before.
-  // beside: on a thread of lowest priority, else here.
+  // it. False where that step was committed before.
+  // beside: on a thread of lowest priority, and the snapshot's memory is kept for the next one;
+  // else here, in memory that is taken for its time only.
   bool begin(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata,
              std::optional<int64_t> good = {}, bool beside = true);
   bool under_way() const { return saving_ != nullptr; }
