@@ -34,6 +34,7 @@ class Changes {
     spread_state();
     turn_back_sooner();
     recompute();
+    round_values();
     cut_rows();
     take_ranks(model);
   }
@@ -75,6 +76,16 @@ class Changes {
     if (now_.parallel.recompute != Recompute::full)
       add("parallel.recompute=full",
           [](MemoryShape& s) { s.parallel.recompute = Recompute::full; });
+  }
+
+  // The optimizer then keeps copies in f32.
+  void round_values() {
+    if (now_.dtype != DType::f32) return;
+    add("train.precision=bf16", [](MemoryShape& s) {
+      s.dtype = DType::bf16;
+      s.optimizer_bytes += size_of(DType::f32);
+      s.frozen_bytes += size_of(DType::f32);
+    });
   }
 
   // Half of several groups are groups, whose sums then wait for each other.
@@ -188,7 +199,26 @@ double work_of_block(const MemoryShape& shape, const Parameters& blocks) {
          number(sums_at_once(shape) * largest * size_of(gradient_dtype(shape.dtype)));
 }
 
+// The file holds values in f32 once: where they are f32 the optimizer has no copy of its own.
+double snapshot_bytes(const MemoryShape& shape) {
+  const int64_t values = shape.dtype == gradient_dtype(shape.dtype) ? size_of(shape.dtype) : 0;
+  return (shape.parameters * number(values + shape.optimizer_bytes) +
+          shape.frozen * number(values + shape.frozen_bytes)) /
+         shape.parallel.data;
+}
+
 }  // namespace
+
+double RankMemory::total() const {
+  const double passing = activations + work, always = kept() + packed;
+  switch (place) {
+    case Snapshot::waited_for: return always + std::max(passing, snapshot);
+    case Snapshot::beside: return always + passing + snapshot;
+    case Snapshot::none:
+    case Snapshot::on_host: break;
+  }
+  return always + passing;
+}
 
 MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parallel,
                          const BatchPlan& plan, const Mesh& mesh, const LocalModel& model) {
@@ -239,6 +269,8 @@ RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) 
                most_in_flight(p.schedule, shape.stage, p.pipeline, shape.micro_batches, p.chunks)});
   made.packed = packed_bytes(shape, blocks);
   made.work = std::max(work_of_head(shape), work_of_block(shape, blocks));
+  made.place = shape.snapshot;
+  if (made.place != Snapshot::none) made.snapshot = snapshot_bytes(shape);
   return made;
 }
 
@@ -259,6 +291,9 @@ std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
   text +=
       fmt::format(", packed weights {}, activations {}, work space {}", readable_size(now.packed),
                   readable_size(now.activations), readable_size(now.work));
+  if (now.place == Snapshot::beside) text += ", snapshot " + readable_size(now.snapshot);
+  if (now.place == Snapshot::waited_for)
+    text += fmt::format(", or in place of these two a snapshot of {}", readable_size(now.snapshot));
   const char* between = ". It would need ";
   const Changes changes(model, shape);
   for (const Change& change : changes.all()) {

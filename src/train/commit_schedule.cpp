@@ -17,6 +17,10 @@ constexpr double kFirst = 60, kShortest = 10;
 
 double best_interval(double cost, double failures) { return std::sqrt(2 * cost * failures); }
 
+bool saves_beside(const CheckpointConfig& config, DeviceKind device) {
+  return config.async.value_or(device == DeviceKind::cuda);  // whose processors are free
+}
+
 CommitSchedule::CommitSchedule(const CheckpointConfig& config, std::function<double()> clock)
     : config_(config),
       clock_(clock ? std::move(clock) : steady_seconds),

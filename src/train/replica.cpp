@@ -29,6 +29,7 @@
 #include "skein/kernels/elementwise.h"
 #include "skein/nn/cost.h"
 #include "skein/tensor/buffer.h"
+#include "skein/train/commit_schedule.h"
 
 namespace skein::train {
 namespace {
@@ -77,6 +78,16 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
   return model.pipeline_model();
 }
 
+Snapshot snapshot_of(const PretrainConfig& config) {
+  if (config.run.dir.empty()) return Snapshot::none;
+  const DeviceKind device = device_of(config.parallel.device).kind;
+  if (device == DeviceKind::cuda) return Snapshot::on_host;
+  const CheckpointConfig& c = config.checkpoint;
+  const bool on_the_way = (c.every > 0 && c.every < config.train.steps) || c.minutes > 0 ||
+                          c.mean_time_between_failures > 0;
+  return on_the_way && saves_beside(c, device) ? Snapshot::beside : Snapshot::waited_for;
+}
+
 }  // namespace
 
 MemoryShape learning_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
@@ -85,6 +96,7 @@ MemoryShape learning_shape(const PretrainConfig& config, const BatchPlan& plan, 
   const auto optimizer = make_optimizer(config.optimizer);
   made.optimizer_bytes = optimizer->bytes_per_parameter(made.dtype);
   made.frozen_bytes = optimizer->bytes_per_parameter(made.dtype, false);
+  made.snapshot = snapshot_of(config);
   return made;
 }
 
@@ -275,6 +287,8 @@ ReplicaMemory Replica::memory() const {
                             p.sequence, p.recompute,
                             most_in_flight(p.schedule, mesh_.stage(), mesh_.pp().size(),
                                            plan_.micro_batches(), p.chunks)});
+  made.snapshot =
+      estimated_memory(learning_shape(config_, plan_, mesh_, model_), model_.parameters()).snapshot;
   return made;
 }
 

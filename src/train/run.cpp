@@ -7,7 +7,6 @@
 #include "skein/core/profile.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
-#include "skein/tensor/buffer.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/watch/number_kind.h"
 #include "skein/train/watch/progress_bar.h"
@@ -146,9 +145,8 @@ void Run::save(Learner& learner, bool must) {
 }
 
 void Run::begin_commit(Learner& learner, bool must) {
-  const bool free_cores = device_of(config_.parallel.device).kind == DeviceKind::cuda;
-  const bool beside = config_.checkpoint.async.value_or(free_cores) && !must;
-  if (!beside) release_unused_memory();
+  const DeviceKind device = device_of(config_.parallel.device).kind;
+  const bool beside = saves_beside(config_.checkpoint, device) && !must;
   learner.sync();
   commit_begun_ = steady_seconds();
   begun_step_ = state_.step;

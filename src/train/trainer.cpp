@@ -297,14 +297,16 @@ void Trainer::tell_memory() {
   };
   const std::string parameters = most(own.parameters), gradients = most(own.gradients),
                     optimizer = most(own.optimizer), packed = most(own.packed),
-                    work = most(own.work), activations = most(own.activations);
+                    work = most(own.work), activations = most(own.activations),
+                    snapshot = most(own.snapshot);
   const int64_t longest = run_.world().max(own.longest);
   const int ranks = run_.world().size();
   log::info(
       "memory{}: parameters {}, gradients {}, optimizer {}, packed weights {}, work space {} "
-      "(activations of rows of {} tokens by formula {}){}",
+      "(activations of rows of {} tokens by formula {}){}{}",
       ranks > 1 ? fmt::format(", the most of any of {} ranks", ranks) : "", parameters, gradients,
-      optimizer, packed, work, longest, activations, taken_on_gpus());
+      optimizer, packed, work, longest, activations,
+      run_.folder().writes() ? "; a snapshot takes " + snapshot : "", taken_on_gpus());
 }
 
 // Those that compute are best left alone.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "skein/core/strings.h"
+
 namespace skein {
 namespace {
 
@@ -81,6 +83,44 @@ TEST(RankMemory, CountsPackedWeightsOfFewRows) {
   EXPECT_EQ(memory_of(shape).packed, 2 * 2 * 6400000) << "logits exist for few rows at a time";
   shape.parallel.device = DeviceKind::cuda;
   EXPECT_EQ(memory_of(shape).packed, 0);
+}
+
+TEST(RankMemory, CountsASnapshotBesideTrainingOrInItsPlace) {
+  MemoryShape shape = four_ranks();
+  const double without = memory_of(shape).total();
+  const auto total = [&](Snapshot place) {
+    shape.snapshot = place;
+    return memory_of(shape).total();
+  };
+  EXPECT_EQ(total(Snapshot::beside), without + 12 * kMiB / 4);
+  EXPECT_EQ(total(Snapshot::on_host), without);
+  EXPECT_EQ(total(Snapshot::waited_for), without) << "activations take more";
+  shape.parameters = 100 * kMiB;
+  const RankMemory found = memory_of(shape);
+  EXPECT_EQ(found.total(), found.kept() + found.packed + 300 * kMiB);
+  EXPECT_NE(
+      memory_advice(small_model(), shape).find("in place of these two a snapshot of 300.0 MiB"),
+      std::string::npos);
+  shape.dtype = DType::f32;
+  shape.optimizer_bytes = 8;
+  shape.frozen = 4 * kMiB;
+  EXPECT_EQ(memory_of(shape).snapshot, 304 * kMiB) << "values are in the file, too";
+}
+
+TEST(RankMemory, AdviceNamesHalfPrecisionWhereActivationsAreMost) {
+  MemoryShape shape = four_ranks();
+  shape.dtype = DType::f32;
+  shape.optimizer_bytes = 8;
+  shape.parameters = 1;
+  shape.micro_batch = 16;
+  const std::string half = readable_size(memory_of(shape).total() / 2);
+  EXPECT_NE(memory_advice(small_model(), shape).find(half + " with train.precision=bf16"),
+            std::string::npos)
+      << memory_advice(small_model(), shape);
+  shape.parameters = 100 * kMiB;
+  shape.parallel.zero = false;
+  EXPECT_EQ(memory_advice(small_model(), shape).find("train.precision"), std::string::npos)
+      << "masters take more than values give back";
 }
 
 TEST(RankMemory, AdviceNamesWhatWouldNeedLess) {

@@ -19,6 +19,11 @@ struct HeadShape {
   double places = 1;  // rows for each token
 };
 
+// Where the rank's file of a checkpoint stands until it is written: nowhere (nothing is saved), in
+// the place of activations and work space while training waits, beside these, or on the host of a
+// GPU.
+enum class Snapshot { none, waited_for, beside, on_host };
+
 struct MemoryShape {
   double parameters = 0;  // of the rank that learn, padding left out
   double reused = 0;      // those of them that have gradients a second time, for another use
@@ -36,6 +41,7 @@ struct MemoryShape {
   double source_tokens = 1;                           // for each, where the model reads a source
   HeadShape head = {};
   double others = 0;  // bytes that other models keep on the rank
+  Snapshot snapshot = Snapshot::none;
 };
 // Of the rank that holds `model`; the parameters' own numbers and the head's are filled in.
 MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parallel,
@@ -49,10 +55,12 @@ struct RankMemory {
   double others = 0;       // as MemoryShape has them
   double packed = 0;       // copies of weights for products of few rows (kernels/memory_rules.h)
   double activations = 0;  // kept for backward
-  double work = 0;  // beside those at the worst moment: logits, what a product makes and adds
+  double work = 0;      // beside those at the worst moment: logits, what a product makes and adds
+  double snapshot = 0;  // of a checkpoint on its way
+  Snapshot place = Snapshot::none;
   // From step to step.
   double kept() const { return values + gradients + waiting + optimizer + others; }
-  double total() const { return kept() + packed + activations + work; }
+  double total() const;
 };
 
 // blocks: those of the rank that has most, of shards as shape.parallel says.

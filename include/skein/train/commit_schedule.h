@@ -14,6 +14,9 @@ namespace skein::train {
 // `failures` seconds: sqrt(2 cost failures) (Young 1974). cost: for which training stands still.
 double best_interval(double cost, double failures);
 
+// Whether commits are written beside training; those of a stop and of the end never are.
+bool saves_beside(const CheckpointConfig& config, DeviceKind device);
+
 class CommitSchedule {
  public:
   // clock: seconds; empty: the steady clock.

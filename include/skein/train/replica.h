@@ -55,6 +55,7 @@ struct ReplicaMemory {
   // of them, as kept_bytes says of micro-batches as long as the longest so far
   double activations = 0;
   int64_t longest = 0;  // tokens of a row of that one
+  double snapshot = 0;  // by formula; of a checkpoint while it is written
 };
 
 class Replica {

@@ -100,11 +100,8 @@ OrderedJson each(const Items& items) {
 }
 
 OrderedJson json_of(const RankMemory& m) {
-  return {{"values", m.values},
-          {"gradients", m.gradients},
-          {"optimizer", m.optimizer},
-          {"activations", m.activations},
-          {"work", m.work + m.packed}};
+  return {{"values", m.values},           {"gradients", m.gradients},  {"optimizer", m.optimizer},
+          {"activations", m.activations}, {"work", m.work + m.packed}, {"snapshot", m.snapshot}};
 }
 
 OrderedJson json_of(const Layout& l) {

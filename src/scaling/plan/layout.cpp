@@ -36,6 +36,8 @@ RankMemory memory_of(const Layout& layout, double parameters, const ModelConfig&
   shape.micro_batch = layout.micro_batch;
   shape.micro_batches = micro_batches;
   shape.tokens = model.context;
+  const bool on_host = layout.parallel.device == DeviceKind::cuda;
+  shape.snapshot = on_host ? Snapshot::on_host : Snapshot::waited_for;
   shape.head = {model.vocab_size / layout.parallel.tensor, model.d_model};
   if (model.tie_embeddings && layout.parallel.pipeline == 1)
     shape.reused = number(model.vocab_size * model.d_model / layout.parallel.tensor);

@@ -121,10 +121,14 @@ std::string run_text(const Plan& p) {
   const RankMemory& m = p.layout.memory;
   const auto gib = [](double bytes) { return fmt::format("{:.3g}", bytes / (1 << 30)); };
   text += line("memory", fmt::format("{} GiB{} a device", gib(m.total()), room));
-  return text + line("", fmt::format("values {}, gradients {}, optimizer {}, activations {}, work "
-                                     "space {}",
-                                     gib(m.values), gib(m.gradients), gib(m.optimizer),
-                                     gib(m.activations), gib(m.work + m.packed)));
+  text +=
+      line("", fmt::format("values {}, gradients {}, optimizer {}, activations {}, work space {}",
+                           gib(m.values), gib(m.gradients), gib(m.optimizer), gib(m.activations),
+                           gib(m.work + m.packed)));
+  return text + line("", fmt::format("a checkpoint's snapshot {}, {}", gib(m.snapshot),
+                                     m.place == Snapshot::on_host
+                                         ? "of the host's memory"
+                                         : "in place of activations and work space"));
 }
 
 std::string cost_text(const Plan& p) {

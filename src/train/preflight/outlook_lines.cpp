@@ -94,9 +94,18 @@ std::string memory_text(const RankMemory& memory) {
   if (memory.waiting > 0) text += " + sums of groups " + readable_size(memory.waiting);
   text += " + optimizer " + readable_size(memory.optimizer);
   if (memory.others > 0) text += " + other models " + readable_size(memory.others);
-  return text + fmt::format(" + packed weights {} + activations {} + work space {}",
-                            readable_size(memory.packed), readable_size(memory.activations),
-                            readable_size(memory.work));
+  text += fmt::format(" + packed weights {} + activations {} + work space {}",
+                      readable_size(memory.packed), readable_size(memory.activations),
+                      readable_size(memory.work));
+  const std::string snapshot = readable_size(memory.snapshot);
+  switch (memory.place) {
+    case Snapshot::none: return text;
+    case Snapshot::waited_for:
+      return text + fmt::format(", or in place of these two a snapshot of {}", snapshot);
+    case Snapshot::beside: return text + " + snapshot " + snapshot;
+    case Snapshot::on_host: return text + "; of the host's memory a snapshot of " + snapshot;
+  }
+  return text;
 }
 
 std::string memory_lines(const std::string& own, const PretrainConfig& config, Group& world) {
