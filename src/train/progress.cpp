@@ -13,6 +13,10 @@ std::string speed_text(double flops, double peak_flops) {
   return peak_flops > 0 ? text + fmt::format(" ({:.1f}% of peak)", 100 * flops / peak_flops) : text;
 }
 
+NamedValues memory_values() {
+  return {{"peak_memory_bytes", peak_resident_bytes()}, {"peak_tensor_bytes", memory_use().peak}};
+}
+
 Progress::Progress(int64_t first, int64_t total, double peak_flops)
     : done_(first), total_(total), peak_flops_(peak_flops), start_(Clock::now()), last_(start_) {}
 
@@ -47,9 +51,8 @@ NamedValues Progress::values(const StepResult& result, double lr) const {
                      {"lr", lr},
                      {"seconds", step_.seconds},
                      {"tokens_per_second", step_.tokens / step_.seconds},
-                     {"model_flops_per_second", flops},
-                     {"peak_memory_bytes", peak_resident_bytes()},
-                     {"peak_tensor_bytes", memory_use().peak}};
+                     {"model_flops_per_second", flops}};
+  for (const auto& [name, value] : memory_values()) values.emplace_back(name, value);
   if (peak_flops_ > 0) values.emplace_back("share_of_peak", flops / peak_flops_);
   if (!result.applied) values.emplace_back("skipped", 1);
   return values;

@@ -39,6 +39,7 @@ lines = [json.loads(line) for line in open("rules/metrics.jsonl")]
 assert [line["step"] for line in lines] == [1, 2, 3, 4]
 wanted = {"score_regex", "score_process", "kl", "kl_beta", "entropy", "policy_loss", "critic_value_loss", "approx_kl", "ratio", "seconds",
           "generation_share", "scoring_share", "training_share", "generated_tokens_per_second", "answer_tokens", "ended"}
+assert all(line["peak_memory_bytes"] > line["peak_tensor_bytes"] > 0 for line in lines), lines[0]
 assert wanted <= set(lines[0]), wanted - set(lines[0])
 # The mean over the four updates of an iteration.
 assert all(abs(line["lr"] - 1e-3 * (1 - (4 * i + 2.5) / 16)) < 1e-12 for i, line in enumerate(lines)), [line["lr"] for line in lines]
@@ -61,7 +62,7 @@ same() {
   python3 - "$1" "$2" <<'PY' || die "$1 and $2 differ"
 import json, sys
 def lines(path):
-    drop = lambda name: name == "seconds" or name.endswith(("_share", "_per_second"))
+    drop = lambda name: name == "seconds" or name.endswith(("_share", "_per_second")) or name.startswith("peak_")
     return [{k: v for k, v in json.loads(line).items() if not drop(k)} for line in open(path + "/metrics.jsonl")]
 a, b = map(lines, sys.argv[1:])
 assert a == b, [(x, y) for x, y in zip(a, b) if x != y][:1]

@@ -27,7 +27,8 @@ struct Tuned {
 };
 
 inline bool is_time(const std::string& name) {
-  return name == "seconds" || name.ends_with("_share") || name.ends_with("_per_second");
+  return name == "seconds" || name.ends_with("_share") || name.ends_with("_per_second") ||
+         name.starts_with("peak_");
 }
 
 inline std::vector<nlohmann::json> metrics_in(const std::string& path) {

@@ -12,6 +12,9 @@ namespace skein::train {
 // "112 GFLOP/s (38.0% of peak)"; peak_flops 0: unknown, and the share is left out.
 std::string speed_text(double flops_per_second, double peak_flops);
 
+// The most that the process has held so far: peak_memory_bytes, resident, and peak_tensor_bytes.
+NamedValues memory_values();
+
 class Progress {
  public:
   // first: steps done before this start. peak_flops: of the whole job; 0: unknown.

@@ -327,6 +327,7 @@ NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const 
   if (config_.run.precision() == DType::f16) made.emplace_back("loss_scale", loss_scale_.value());
   add(cost_values(cost, value_named(made, "answer_tokens") * rollout.episodes.size(),
                   config_.run.run.peak_flops));
+  add(train::memory_values());
   return made;
 }
 
