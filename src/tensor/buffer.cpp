@@ -32,13 +32,13 @@ int64_t size_class(int64_t bytes) {
       bytes >> 20));
 }
 
+// What lies behind the last whole huge page is of small ones, which it may not use all of.
 std::byte* from_system(int64_t bytes) {
   const int64_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-  const int64_t rounded = rounded_up(bytes, alignment);
-  auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
-  if (!data) refuse(bytes);
-  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);
-  return data;
+  void* data = nullptr;
+  if (posix_memalign(&data, alignment, rounded_up(bytes, kAlignment)) != 0) refuse(bytes);
+  if (alignment == kHugePage) madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return static_cast<std::byte*>(data);
 }
 
 class Pool {

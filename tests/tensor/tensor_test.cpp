@@ -1,9 +1,12 @@
 #include "skein/tensor/tensor.h"
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
+#include <unistd.h>
+#include <vector>
 
 #include "skein/tensor/buffer.h"
 
@@ -147,6 +150,21 @@ TEST(Memory, IsKeptForReuseAndGivenBackOnRequest) {
   EXPECT_EQ(Tensor::empty({1 << 20}, DType::f32).bytes_data(), first);
   release_unused_memory();
   EXPECT_EQ(memory_use().system, before.system);
+}
+
+int64_t resident_bytes() {
+  int64_t size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+TEST(Memory, BlocksABitLargerThanHugePagesTakeNoFurtherOnes) {
+  constexpr int64_t kCount = 32, kBytes = (2 << 20) + (1 << 17);
+  release_unused_memory();
+  const int64_t before = resident_bytes();
+  std::vector<Tensor> held;
+  for (int64_t i = 0; i < kCount; ++i) held.push_back(Tensor::zeros({kBytes}, DType::u8));
+  EXPECT_LT(resident_bytes() - before, kCount * kBytes * 5 / 4);
 }
 
 }  // namespace
