@@ -29,12 +29,15 @@
 namespace skein::generate {
 namespace {
 
-constexpr int64_t kLeastSlack = 64;
-
 // A quarter is worth the time of moving the rest.
 bool many(int64_t some, int64_t of) { return some > 0 && some * 4 >= of; }
 
 }  // namespace
+
+int64_t cache_slack(int64_t seen) {
+  constexpr int64_t kLeast = 64;
+  return std::max(kLeast, seen / 4);
+}
 
 bool Generator::Sequence::finished() const {
   return beams ? beams->search().finished() : made.ended || made.stopped || left == 0;
@@ -84,7 +87,7 @@ Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequence
       longest_source = std::max(longest_source, std::ssize(*source));
   }
   const int64_t reach = std::min(longest, g_.model_.attention.reach(g_.model_.n_layers));
-  slack_ = std::max(kLeastSlack, reach / 4);
+  slack_ = cache_slack(reach);
   elements_ = batch_ * width_ * (std::max(reach, longest_fed) + slack_) * key_width_;
   memory_elements_ = batch_ * longest_source * key_width_;
 }

@@ -122,5 +122,32 @@ goes_on reward --data.train=pairs.jsonl --chat.template=none
 goes_on finetune --data.train=labels.csv --task.label=category
 again=--checkpoint.load=run
 goes_on dpo --data.train=pairs.jsonl --chat.template=none
+# The whole process takes what is foreseen and what the program itself takes, with the commit after its first step, within a tenth.
+holds() { # COMMAND...
+  rm -rf held
+  expect 0 "memory    " "$@" --run.dir=held --checkpoint.every=1 --dry-run
+  cp output outlook
+  expect 0 "done: 2 " "$@" --run.dir=held --checkpoint.every=1
+  python3 - "$*" <<'PY'
+import json, re, sys
+outlook = open("outlook").read()
+foreseen = float(re.search(r"^memory .*?([\d.]+) MiB = ", outlook, re.M)[1]) + float(re.search(r"the program itself takes some (\d+) MiB", outlook)[1])
+found = max(json.loads(line).get("peak_memory_bytes", 0) for line in open("held/metrics.jsonl")) / 2**20
+if not 0.9 < foreseen / found < 1.1:
+    sys.exit(f"FAILED: {sys.argv[1]} was to take {foreseen} MiB and takes {found:.1f}")
+PY
+}
+steps="--train.global_batch=8 --train.micro_batch=4"
+wide="$skein pretrain --model.context=128 --model.d_model=256 --model.n_layers=6 --model.n_heads=4 --data.train=train.h5 --train.steps=2 $steps"
+holds $wide --checkpoint.async=false
+holds $wide --train.precision=bf16
+holds mpirun -np 2 $wide --checkpoint.async=true
+holds $wide --checkpoint.async=true
+mv held wide
+holds "$skein" sft --checkpoint.load=wide --data.train=chats.jsonl --chat.template=plain --train.steps=2 $steps
+holds "$skein" dpo --checkpoint.load=wide --data.train=pairs.jsonl --chat.template=none --train.steps=2 $steps
+holds "$skein" ppo --checkpoint.load=wide --data.prompts=chats.jsonl --chat.template=plain --reward.sources=length:target=3 --ppo.iterations=2 \
+  --ppo.rollout_batch=8 --generate.max_tokens=32 $steps
+
 expect 2 "--oracle makes several" "$skein" ppo --oracle=identity --run.dir=proof --dry-run
 echo passed

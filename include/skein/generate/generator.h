@@ -50,6 +50,9 @@ struct DecodingWork {
   int64_t cache_bytes = 0;  // of keys and values here, at most
 };
 
+// Columns of a cache beyond those that are seen, so that its rows seldom move.
+int64_t cache_slack(int64_t seen);
+
 class Generator {
  public:
   using Progress = std::function<void(size_t finished, size_t of)>;

@@ -72,55 +72,92 @@ class Foresight {
     return config_.ppo.epochs * (answers() / config_.run.train.global_batch);
   }
 
-  MemoryShape shape_of(const ModelConfig& model, std::unique_ptr<LocalModel>& local) {
+  // Answers of a rank that are decoded, or scored, together.
+  int64_t rows_at_once() const {
+    const int64_t ranks = mesh_.shape().dp;
+    return std::min(config_.generate.batch, (answers() + ranks - 1) / ranks);
+  }
+
+  MemoryShape shape_of(const ModelConfig& model, const LocalModel& local) {
     train::PretrainConfig run = config_.run;
     run.model = model;
-    local = std::make_unique<LocalModel>(model, run.parallel, mesh_, run.precision());
-    MemoryShape made = learning_shape(run, plan_, mesh_, *local);
+    run.train.steps = config_.ppo.iterations;  // after which it commits
+    MemoryShape made = learning_shape(run, plan_, mesh_, local);
     made.tokens = row();
     return made;
   }
-
-  // Of a model that only answers: its values, and their copies for decoding.
-  double values_of(const ModelConfig& model) {
-    std::unique_ptr<LocalModel> local;
-    const MemoryShape shape = shape_of(model, local);
-    return (shape.parameters + shape.frozen) * number(size_of(config_.run.precision()));
+  LocalModel described(const ModelConfig& model) {
+    return {model, config_.run.parallel, mesh_, config_.run.precision()};
   }
 
-  // Keys and values of the answers that are decoded together.
+  // Of a model that only answers: what it reads at once are rows of so many tokens.
+  RankMemory answering(const ModelConfig& model, int64_t tokens) {
+    LocalModel local = described(model);
+    local.parameters().freeze([](const Parameter&) { return true; });
+    MemoryShape shape = shape_of(model, local);
+    shape.snapshot = Snapshot::none;
+    shape.frozen_bytes = 0;
+    shape.micro_batch = rows_at_once();
+    shape.sums_per_rank = shape.groups_per_micro_batch = 1;
+    shape.tokens = tokens;
+    return estimated_memory(shape, local.parameters());
+  }
+
+  // Keys and values of the answers that are decoded together; those of a layer stand there twice
+  // while rows move.
   double cache_bytes() const {
     const ModelConfig& model = config_.run.model;
     const MeshShape& sizes = mesh_.shape();
-    const int64_t rows = std::min(config_.generate.batch, (answers() + sizes.dp - 1) / sizes.dp),
+    const int64_t reach = std::min(row(), model.attention.reach(model.n_layers)),
+                  columns = reach + generate::cache_slack(reach),
                   layers = (model.n_layers + sizes.pp - 1) / sizes.pp;
-    return number(2 * rows * layers * row() * model.kv_heads() * model.head_width() / sizes.tp *
-                  size_of(config_.run.precision()));
+    return number(2 * rows_at_once() * (layers + 1) * columns * model.kv_heads() *
+                  model.head_width() / sizes.tp * size_of(config_.run.precision()));
   }
 
-  // The policy's memory with that of all that stands beside it; of what is needed for a while, the
-  // most.
+  // A rank's part of the running mean, which stands in checkpoints, too.
+  double mean_bytes(int ranks) const {
+    return config_.ppo.ema > 0 ? 4 * shape_.parameters / ranks : 0;
+  }
+
+  // Reference and reward models: their values stay. Returns what scoring takes for a while.
+  double add_answering(RankMemory& memory) {
+    std::vector<ModelConfig> models = sight_.reward_models;
+    models.push_back(config_.run.model);
+    double work = 0;
+    for (const ModelConfig& model : models) {
+      const RankMemory one = answering(model, row());
+      shape_.others += one.values;
+      memory.packed += one.packed;
+      work = std::max(work, one.work);
+    }
+    return work;
+  }
+
+  // The policy's memory with that of all that stands beside it. Memory that answers take is of
+  // other sizes than what learning takes, and the process keeps both for the next iteration.
   void settle_memory() {
-    std::unique_ptr<LocalModel> policy, critic;
+    const LocalModel policy = described(policy_model(config_));
     shape_ = shape_of(policy_model(config_), policy);
-    shape_.others = values_of(config_.run.model);  // the reference
-    for (const ModelConfig& model : sight_.reward_models) shape_.others += values_of(model);
-    if (config_.ppo.ema > 0)
-      shape_.others +=
-          4 * shape_.parameters / (config_.run.parallel.zero ? number(mesh_.shape().dp) : 1);
+    const int ranks = mesh_.shape().dp;
     RankMemory beside;
     if (config_.has_critic()) {
-      const MemoryShape shape = shape_of(critic_model(config_.run.model), critic);
-      beside = estimated_memory(shape, critic->parameters());
-      shape_.others += beside.kept();
+      const ModelConfig model = critic_model(config_.run.model);
+      const LocalModel critic = described(model);
+      beside = estimated_memory(shape_of(model, critic), critic.parameters());
     }
-    memory_ = estimated_memory(shape_, policy->parameters());
-    memory_.packed += beside.packed;
+    shape_.others = beside.kept() + mean_bytes(config_.run.parallel.zero ? ranks : 1);
+    RankMemory answers;
+    const double scoring = add_answering(answers);
+    memory_ = estimated_memory(shape_, policy.parameters());
+    memory_.packed = std::max(memory_.packed, answering(config_.run.model, 1).packed) +
+                     beside.packed + answers.packed;
+    if (memory_.place != Snapshot::none) memory_.snapshot += beside.snapshot + mean_bytes(ranks);
     if (beside.activations + beside.work > memory_.activations + memory_.work) {
       memory_.activations = beside.activations;
       memory_.work = beside.work;
     }
-    memory_.work = std::max(memory_.work, cache_bytes() - memory_.activations);
+    memory_.work += scoring + cache_bytes();
   }
 
   std::string about_models() const {
