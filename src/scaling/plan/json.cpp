@@ -100,8 +100,11 @@ OrderedJson each(const Items& items) {
 }
 
 OrderedJson json_of(const RankMemory& m) {
-  return {{"values", m.values},           {"gradients", m.gradients},  {"optimizer", m.optimizer},
-          {"activations", m.activations}, {"work", m.work + m.packed}, {"snapshot", m.snapshot}};
+  return {{"values", m.values},
+          {"gradients", m.gradients},
+          {"optimizer", m.optimizer},
+          {"activations", m.activations},
+          {"work", m.work + m.packed}};
 }
 
 OrderedJson json_of(const Layout& l) {
@@ -116,6 +119,7 @@ OrderedJson json_of(const Layout& l) {
           {"micro_batch", l.micro_batch},
           {"bytes", l.bytes()},
           {"memory", json_of(l.memory)},
+          {"snapshot", l.memory.snapshot},
           {"fits", l.fits}};
 }
 
