@@ -80,6 +80,9 @@ printf 'red %.0s' {1..100} | $talk 2>talk.log >talk.txt || die "a turn that is t
 grep -qF "are more than the 52 that the model's context has beside an answer" talk.log || { cat talk.log; die "a turn that is too long is not told"; }
 printf 'red\n%.0s' {1..9} | $talk 2>talk.log >talk.txt
 grep -qF "turns are forgotten: the context is full" talk.log && [ "$(sort -u talk.txt)" = "a rose" ] || { cat talk.log talk.txt; die "a full context"; }
+# Typed at a terminal, and ended by its end of file.
+{ printf 'blue\n'; sleep 2; printf '\004'; } | TERM=xterm script -qec "$talk" /dev/null >typed.txt || die "a terminal ends the conversation: $(cat -v typed.txt)"
+tr -d '\r' <typed.txt | grep -qx "> the sea" || die "no answer at a terminal: $(cat -v typed.txt)"
 # Where nobody says how long an answer may be, it has half of a short context.
 talk=${talk/ --generate.max_tokens=12/}
 printf 'blue\n' | $talk 2>/dev/null | cmp - <(echo "the sea") || die "no answer without generate.max_tokens"
