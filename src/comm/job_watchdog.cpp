@@ -46,12 +46,14 @@ Standing standing_at_once(int rank, const FlightRecorder& recorder) {
   return made;
 }
 
-// Takes a moment: whether the thread is at work shows only over time.
+// Takes a moment: whether the thread is at work shows only over time. One that waits for a
+// processor is, too.
 Standing standing_of(int rank, const FlightRecorder& recorder) {
   constexpr double kMoment = 0.05;
   const double before = recorder.processor_seconds();
   std::this_thread::sleep_for(std::chrono::duration<double>(kMoment));
-  const bool running = recorder.processor_seconds() - before > kMoment / 4;
+  const bool running = recorder.processor_seconds() - before > kMoment / 4 ||
+                       is_runnable(getpid(), recorder.thread());
   Standing made = standing_at_once(rank, recorder);
   made.running = running;
   return made;

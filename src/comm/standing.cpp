@@ -49,13 +49,24 @@ std::optional<Standing> unpacked(const std::string& text) {
   }
 }
 
-Standing::State state_of_thread(int64_t process, int64_t thread) {
+namespace {
+
+// The letter of the state, as in "17 (a name, with anything) T ..."; 'X' where there is none.
+char letter_of_thread(int64_t process, int64_t thread) {
   std::ifstream file(fmt::format("/proc/{}/task/{}/stat", process, thread));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // "17 (a name, with anything) T ..."
   const size_t end = text.rfind(") ");
-  if (end == text.npos || end + 2 >= text.size()) return Standing::gone;
-  switch (text[end + 2]) {
+  return end == text.npos || end + 2 >= text.size() ? 'X' : text[end + 2];
+}
+
+}  // namespace
+
+bool is_runnable(int64_t process, int64_t thread) {
+  return letter_of_thread(process, thread) == 'R';
+}
+
+Standing::State state_of_thread(int64_t process, int64_t thread) {
+  switch (letter_of_thread(process, thread)) {
     case 'T':
     case 't': return Standing::stopped;
     case 'D': return Standing::blocked;

@@ -239,6 +239,16 @@ void Run::advance(Learner& learner) {
   stragglers_.count(steady_seconds() - begun - (recorder.waited() - waited));
 }
 
+namespace {
+
+// Exchanges there have a limit of their own, too.
+auto between_steps(const auto& work) {
+  const TimedPhase here("between steps");
+  return work();
+}
+
+}  // namespace
+
 bool Run::learn(Learner& learner) {
   const bool commits = !done() || saved_step_ != state_.step;
   if (commits && !config_.run.data_compared) data_->begin();
@@ -258,11 +268,15 @@ bool Run::learn(Learner& learner) {
     bar.show(state_.step);
     profile(false);
     advance(learner);
-    data_->look();
-    if (store_ && store_->under_way()) follow_commit(false, false);
+    between_steps([&] {
+      data_->look();
+      if (store_ && store_->under_way()) follow_commit(false, false);
+    });
     if (learner.validates() && learner.evaluation_due()) evaluate(learner);
-    if (!done() && commits_.due(state_.step, world())) save(learner, false);
-    stopped = !done() && (state_.step == config_.run.stop_at || stop_->agreed(world()));
+    if (!done() && between_steps([&] { return commits_.due(state_.step, world()); }))
+      save(learner, false);
+    stopped = !done() && (state_.step == config_.run.stop_at ||
+                          between_steps([&] { return stop_->agreed(world()); }));
   }
   profile(true);
   if (stopped) return true;

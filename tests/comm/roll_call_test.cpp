@@ -210,7 +210,9 @@ TEST(RollCall, AThreadThatIsNoMoreIsGone) {
   int64_t thread = 0;
   std::thread([&] { thread = gettid(); }).join();
   EXPECT_EQ(state_of_thread(getpid(), thread), Standing::gone);
+  EXPECT_FALSE(is_runnable(getpid(), thread));
   EXPECT_EQ(state_of_thread(getpid(), gettid()), Standing::answers);
+  EXPECT_TRUE(is_runnable(getpid(), gettid()));
 }
 
 }  // namespace

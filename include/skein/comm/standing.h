@@ -57,6 +57,8 @@ std::optional<Standing> unpacked(const std::string& text);
 
 // What this host knows of one of its threads: gone, stopped, blocked, or answers for all else.
 Standing::State state_of_thread(int64_t process, int64_t thread);
+// Whether it uses a processor, or would if it were given one.
+bool is_runnable(int64_t process, int64_t thread);
 
 struct Behind {
   std::vector<int> ranks;  // ascending
