@@ -65,3 +65,15 @@ make_stores() {
 }
 
 small="--model.context=32 --model.d_model=32 --model.n_layers=2 --model.n_heads=4 --train.global_batch=8 --data.train=train.h5"
+
+# same_metrics RUN RUN: metrics.jsonl of both says the same, but for what was measured.
+same_metrics() {
+  python3 - "$1" "$2" <<'PY' || die "$1 and $2 differ"
+import json, sys
+def lines(path):
+    drop = lambda name: name == "seconds" or name.endswith(("_share", "_per_second")) or name.startswith("peak_")
+    return [{k: v for k, v in json.loads(line).items() if not drop(k)} for line in open(path + "/metrics.jsonl")]
+a, b = map(lines, sys.argv[1:])
+assert a == b, [(x, y) for x, y in zip(a, b) if x != y][:1]
+PY
+}

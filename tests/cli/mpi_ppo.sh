@@ -58,16 +58,6 @@ for step, line in enumerate(metrics):
 assert all(row["prompt"].startswith("say") and row["scores"]["regex"] == ("blue" in row["answer"]) for row in rows)
 PY
 # The same bits over two ranks and after a kill.
-same() {
-  python3 - "$1" "$2" <<'PY' || die "$1 and $2 differ"
-import json, sys
-def lines(path):
-    drop = lambda name: name == "seconds" or name.endswith(("_share", "_per_second")) or name.startswith("peak_")
-    return [{k: v for k, v in json.loads(line).items() if not drop(k)} for line in open(path + "/metrics.jsonl")]
-a, b = map(lines, sys.argv[1:])
-assert a == b, [(x, y) for x, y in zip(a, b) if x != y][:1]
-PY
-}
 # A checkpoint that cannot be written: said, survived, and given up after the third; what was there stays. A profile is of iterations.
 cp -r rules full
 limited() { (trap '' XFSZ && ulimit -f 100 && "$@"); }
@@ -78,10 +68,10 @@ expect 1 "the run goes on, the next attempt is 1 iterations away" bash -c \
 expect 0 "profile of 2 iterations" $ppo --run.dir=full "--reward.sources=$sources" --ppo.iterations=9 --run.profile=2
 grep -q '"sample answers"' full/profile.json || die "no phase is in the profile"
 expect 0 "data 2" $mpi2 $ppo --run.dir=ranks "--reward.sources=$sources" --ppo.save_rollouts=true
-same rules ranks
+same_metrics rules ranks
 cmp rules/rollouts.jsonl ranks/rollouts.jsonl || die "two ranks write other answers than one"
 expect 0 "pipeline 2" $mpi2 $ppo --run.dir=stages --parallel.pipeline=2 "--reward.sources=$sources"
-same rules stages
+same_metrics rules stages
 # In half precision losses are scaled; the line says what share of a peak the models reach.
 expect 0 "% of peak)  ETA" $mpi2 $ppo --run.dir=half "--reward.sources=$sources" --train.precision=f16 --run.peak_flops=1e12 --checkpoint.weights_only=true
 python3 - <<'PY' || die "metrics.jsonl misses the loss scale or the speed"
@@ -93,13 +83,13 @@ PY
 # Texts beside the answers, and the mean of the policies on the way, which continues prompts like any.
 expect 0 "beside/ema/step-00000004" $ppo --run.dir=beside "--reward.sources=$sources" --ptx.data=store.h5 --ptx.batch=4 --ppo.ema=0.9
 expect 0 "data 2" $mpi2 $ppo --run.dir=beside-ranks "--reward.sources=$sources" --ptx.data=store.h5 --ptx.batch=4 --ppo.ema=0.9 --parallel.zero=true
-same beside beside-ranks
+same_metrics beside beside-ranks
 grep -q ptx_loss beside/metrics.jsonl || die "metrics.jsonl misses the loss of texts"
 expect 0 "from beside/ema/step-00000004" "$skein" generate --checkpoint.path=beside/ema --generate.max_tokens=4 say
 cp -r rules killed
 rm -r killed/checkpoints/step-00000004*
 expect 0 "goes on from" $ppo --run.dir=killed "--reward.sources=$sources" --ppo.save_rollouts=true
-same rules killed
+same_metrics rules killed
 cmp rules/rollouts.jsonl killed/rollouts.jsonl || die "a killed run lost answers, or has them twice"
 # What else scores than before is told.
 cp -r killed rescored
@@ -114,11 +104,11 @@ head -8 prompts.jsonl >held.jsonl
 held="--data.validation_prompts=held.jsonl --validation.every=1 --reward.sources=regex:blue"
 expect 0 "best at iteration" $ppo --run.dir=held $held
 expect 0 "best at iteration" $mpi2 $ppo --run.dir=held-ranks $held --generate.batch=3
-same held held-ranks
+same_metrics held held-ranks
 cp -r held held-killed
 rm -r held-killed/checkpoints/step-00000004*
 expect 0 "best at iteration" $ppo --run.dir=held-killed $held
-same held held-killed
+same_metrics held held-killed
 best=$(python3 - <<'PY'
 import json, os
 lines = [json.loads(line) for line in open("held/metrics.jsonl")]

@@ -53,8 +53,11 @@ TEST_P(GoldenFiles, ComeBackByteForByteThroughANativeStore) {
     return;  // Skein chooses u16 for 300 ids
   convert_tokens(native, scratch.file("back.bin"), source.info().format);
   for (const char* suffix : {".bin", ".idx"}) {
-    const std::string original = kGolden + name.substr(0, name.find('.')) + suffix;
-    EXPECT_EQ(bytes_of_file(scratch.file("back") + suffix), bytes_of_file(original)) << suffix;
+    const std::string original = kGolden + name.substr(0, name.find('.')) + suffix,
+                      back = scratch.file("back") + suffix;
+    ASSERT_EQ(std::filesystem::exists(back), std::filesystem::exists(original)) << suffix;
+    if (!std::filesystem::exists(original)) continue;
+    EXPECT_EQ(bytes_of_file(back), bytes_of_file(original)) << suffix;
   }
   EXPECT_EQ(list(TokenStore(scratch.file("back.bin")).documents()), kStarts);
 }
