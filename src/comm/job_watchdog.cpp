@@ -59,10 +59,6 @@ Standing standing_of(int rank, const FlightRecorder& recorder) {
   return made;
 }
 
-}  // namespace
-
-namespace {
-
 Watchdog::Settings settings_in(Group& world, Device device, double timeout) {
   Watchdog::Settings settings;
   settings.speaker = speaker_of(device);
@@ -87,10 +83,9 @@ std::shared_ptr<Watchdog> with_roll_call(Watchdog::Settings settings, Group& wor
 
 }  // namespace
 
-std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout,
-                                       const std::string& folder) {
+std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout) {
   if (world.size() == 1) return nullptr;
-  return with_roll_call(settings_in(world, device, timeout), world, folder);
+  return with_roll_call(settings_in(world, device, timeout), world, "");
 }
 
 std::shared_ptr<Watchdog> run_watchdog(Group& world, Device device, double timeout,

@@ -3,32 +3,12 @@
 
 #include "skein/comm/watchdog.h"
 
-#include "support/expect_error.h"
+#include "watchdog_fixture.h"
 
 namespace skein {
 namespace {
 
-class Silence : public testing::Test {
- protected:
-  Watchdog::Settings settings() {
-    Watchdog::Settings s;
-    s.speaker = "rank 5 (host node3, GPU 1)";
-    s.timeout = 60;
-    s.interval = 0;
-    s.end = [this](ExitCode code) { codes_.push_back(code); };
-    s.say = [this](const std::string& message) { said_.push_back(message); };
-    s.clock = [this] { return now_; };
-    return s;
-  }
-  void expect_said(const std::vector<std::string>& words) {
-    ASSERT_EQ(said_.size(), 1u);
-    test::expect_words(said_[0], words);
-  }
-
-  double now_ = 1000;
-  std::vector<ExitCode> codes_;
-  std::vector<std::string> said_;
-};
+using Silence = test::WatchdogTest;
 
 // Storage that hangs keeps a thread outside of exchanges.
 TEST_F(Silence, EndsTheJob) {

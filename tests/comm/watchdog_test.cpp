@@ -9,8 +9,8 @@
 #include <set>
 #include <unistd.h>
 
-#include "support/expect_error.h"
 #include "support/scratch.h"
+#include "watchdog_fixture.h"
 
 namespace skein {
 namespace {
@@ -39,27 +39,9 @@ class FakeQueue : public WatchedWork {
   std::shared_future<void> hang_in_abort, hang_when_asked;
 };
 
-class Watching : public testing::Test {
+class Watching : public test::WatchdogTest {
  protected:
-  Watchdog::Settings settings() {
-    Watchdog::Settings s;
-    s.speaker = "rank 5 (host node3, GPU 1)";
-    s.timeout = 60;
-    s.interval = 0;
-    s.end = [this](ExitCode code) { codes_.push_back(code); };
-    s.say = [this](const std::string& message) { said_.push_back(message); };
-    s.clock = [this] { return now_.load(); };
-    return s;
-  }
-  void expect_said(const std::vector<std::string>& words) {
-    ASSERT_EQ(said_.size(), 1u);
-    test::expect_words(said_[0], words);
-  }
-
-  std::atomic<double> now_ = 1000;
   FakeQueue queue_;
-  std::vector<ExitCode> codes_;
-  std::vector<std::string> said_;
 };
 
 const Exchange kTensorSum{"all-reduce", "tensor", 4 << 20};

@@ -124,11 +124,11 @@ class Watchdog {
 std::string speaker_of(Device device);
 
 // A watchdog over the calling thread's exchanges, and those of its device, that ends the job of
-// `world`, which must outlive it, after so many seconds (Settings::timeout) and leaves records in
-// that folder. It calls abort() from a thread of its own. Null for a group of one.
-std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout,
-                                       const std::string& folder = "");
-// The same over the calling thread's silence, too, also in a group of one.
+// `world`, which must outlive it, after so many seconds (Settings::timeout). It calls abort() from
+// a thread of its own. Collective. Null for a group of one.
+std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout);
+// The same over the calling thread's silence, too, also in a group of one, whose process it ends.
+// folder: Settings::folder.
 std::shared_ptr<Watchdog> run_watchdog(Group& world, Device device, double timeout,
                                        const std::string& folder);
 // While rank 0 does something alone, which may take so many seconds beside the timeout, and the
