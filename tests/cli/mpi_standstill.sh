@@ -22,7 +22,7 @@ ended() {
   [ "$(grep -c "error: rank" "$2.log")" = 1 ] || { cat "$2.log" >&2; die "not one message"; }
   grep -qE "error: rank [0-9] \(host [^)]*\): the job stands still: .*rank $3 \(host [^,]*, process $4\) is stopped, by a signal" "$2.log" ||
     { cat "$2.log" >&2; die "rank $3 is not named"; }
-  grep -qE "rank $((1 - $3)) \(host [^,]*, process [0-9]*\) waits [0-9]+ s for [a-z-]+ .* \((step [0-9]+|training|outside of steps)" "$2.log" || { cat "$2.log" >&2; die "it is not said what waits for it"; }
+  grep -qE "rank $((1 - $3)) \(host [^,]*, process [0-9]*\) waits [0-9]+ s for [a-z-]+ .* \((step [0-9]+|training|between steps|outside of steps)" "$2.log" || { cat "$2.log" >&2; die "it is not said what waits for it"; }
   grep -q "raise parallel.timeout=2" "$2.log" || die "no word of the option"
   local record=$2/standstill/rank-0000$((1 - $3)).txt
   [ "$(grep -cE "^ +[0-9]+ +[0-9]+  .* in the .* group \(" "$record")" = 32 ] || { cat "$record" >&2; die "the last 32 exchanges are not there"; }
