@@ -14,7 +14,7 @@ cluster_missing() {
   mpirun_knows_slurm || echo "this mpirun was built without Slurm (ompi_info has no plm slurm)"
 }
 
-mpirun_knows_slurm() { ompi_info --parsable 2>/dev/null | grep -q '^mca:plm:slurm:'; }
+mpirun_knows_slurm() { grep -q '^mca:plm:slurm:' < <(ompi_info --parsable 2>/dev/null); }
 
 # free_ports COUNT: the first of so many ports in a row that nobody listens at.
 free_ports() {
@@ -113,7 +113,7 @@ cluster_processes() {
   {
     grep -lsF "SLURM_CONF=$cluster/slurm.conf" /proc/[0-9]*/environ
     for folder in /proc/[0-9]*; do
-      ! find "$folder/fd" "$folder/cwd" -lname "$cluster/*" 2>/dev/null | grep -q . || echo "$folder/"
+      [ -z "$(find "$folder/fd" "$folder/cwd" -lname "$cluster/*" -print -quit 2>/dev/null)" ] || echo "$folder/"
     done
   } | cut -d/ -f3 | sort -u | while read -r process; do
     # This shell and its children know SLURM_CONF too.
