@@ -56,4 +56,4 @@ commits() { # RUN
 }
 
 # Whether $2 names a commit that $1 does not; their times say nothing where a clock was set back.
-has_more() { comm -13 <(sort <<<"$1") <(sort <<<"$2") | grep -q .; }
+has_more() { [[ -n $(comm -13 <(sort <<<"$1") <(sort <<<"$2")) ]]; }

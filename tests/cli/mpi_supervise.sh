@@ -43,6 +43,9 @@ follows other 85 ./elsewhere --run.dir fakes
 follows other 85 --run fakes ./elsewhere --run.dir=other
 follows fakes 85 ./elsewhere
 follows fakes 1 ./elsewhere --run.dir=fakes --run.dir=other
+# More new commits than a pipe holds.
+(source "$SKEIN_TEST_SOURCE_DIR/launch/place.sh" && has_more "" "$(seq -w 20000)") || die "20000 new commits are none"
+
 # Shared memory that nobody uses goes; what another job has open, or mapped, stays.
 if unshare -rm true 2>/dev/null; then
   cat >holds.py <<'PY'
