@@ -1,11 +1,11 @@
 #include "skein/bench/bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fmt/ranges.h>
 
 #include "skein/bench/structures.h"
+#include "skein/core/clock.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
@@ -79,10 +79,10 @@ double median(std::vector<double> values) {
 }
 
 double seconds_of(Device device, const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   work();
   if (device.kind == DeviceKind::cuda) cuda::synchronize(device.index);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return steady_seconds() - begin;
 }
 
 void add_timed(const Bench& bench, Figure figure, const std::function<double()>& peak,

@@ -1,9 +1,9 @@
 #include "skein/train/preflight/doctor.h"
 
-#include <chrono>
 #include <set>
 
 #include "skein/comm/world.h"
+#include "skein/core/clock.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
 
@@ -67,15 +67,13 @@ int doctor_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   options.add("run.dir", folder, "where runs would write");
   if (!parse(options, args, false)) return 0;
   require(!folder.empty(), "run.dir is empty; give the folder that runs would write to");
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   try {
     world = begin_world();
   } catch (const Error& error) {
     return examine_alone(error, folder);
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return examine_all(*world, seconds, folder);
+  return examine_all(*world, steady_seconds() - begin, folder);
 }
 
 }  // namespace skein::cli

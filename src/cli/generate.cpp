@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -7,6 +6,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/parameters.h"
+#include "skein/core/clock.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
 #include "skein/generate/answer_text.h"
@@ -158,10 +158,9 @@ void generate(const GenerateCommand& command, const std::vector<std::string>& wo
       command,
       {source.state.tokenizer, form.chat_template(), config.max_tokens, source.model.context}, all,
       prompts, mesh);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = steady_seconds();
   make_answers(command, prompts, generator, all);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = steady_seconds() - start;
   size_t tokens = 0;
   for (const generate::Continuation& one : all.answers) {
     all.texts.push_back(form.text(one.tokens));

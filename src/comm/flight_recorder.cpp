@@ -7,13 +7,13 @@
 #include "skein/comm/flight_recorder.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <type_traits>
 #include <unistd.h>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 
 namespace skein {
@@ -47,10 +47,6 @@ uint64_t fingerprint(const BegunExchange& one) {
 }
 
 }  // namespace
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string Exchange::str() const {
   const std::string size = bytes > 0 ? " of " + size_text(bytes) : "";

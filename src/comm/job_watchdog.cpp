@@ -6,6 +6,7 @@
 
 #include "skein/comm/group.h"
 #include "skein/comm/watchdog.h"
+#include "skein/core/clock.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
 #include "skein/tensor/cuda.h"

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/clock.h"
+
 namespace skein {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double kBetweenMeetings = 1;  // seconds
 constexpr int64_t kMostGrowth = 4;
@@ -37,8 +37,7 @@ void Meeting::finish() {
 }
 
 bool Meeting::meet(bool working) {
-  const Clock::time_point now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - last_).count();
+  const double now = steady_seconds(), seconds = now - last_;
   const Tensor told = Tensor::from(
       std::vector<double>{asked_() ? 1.0 : 0.0, working ? 1.0 : 0.0, meetings_ > 0 ? seconds : 0.0},
       {3});

@@ -22,6 +22,7 @@
 #include <optional>
 #include <unistd.h>
 
+#include "skein/core/clock.h"
 #include "skein/core/log.h"
 
 namespace skein {

@@ -2,13 +2,13 @@
 
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <string_view>
 #include <system_error>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
@@ -60,10 +60,9 @@ std::string summary_of(const std::string& entry) {
 }
 
 std::string event_now() {
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   std::string event;
   put_key(event, kWallTime, Wire::fixed64);
-  put_little_endian(event, now.count());
+  put_little_endian(event, system_seconds());
   return event;
 }
 
@@ -72,8 +71,7 @@ uint32_t masked_sum(std::string_view bytes) {
 }
 
 std::string free_path(const std::string& directory) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  const auto seconds = static_cast<int64_t>(system_seconds());
   const std::string base =
       fmt::format("{}/events.out.tfevents.{}.{}", directory, seconds, host_name());
   std::string path = base;

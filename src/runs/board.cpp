@@ -1,6 +1,5 @@
 #include "skein/runs/board.h"
 
-#include <chrono>
 #include <cmath>
 #include <httplib.h>
 #include <map>
@@ -8,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
 #include "skein/core/log.h"
@@ -103,9 +103,8 @@ std::string Board::Impl::runs() {
                    {"changed", run.changed},
                    {"last", std::move(last)}});
   }
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   const std::string note = list.cut() ? "There are more runs or folders than are looked at." : "";
-  return text_of({{"runs", std::move(all)}, {"now", now.count()}, {"note", note}});
+  return text_of({{"runs", std::move(all)}, {"now", system_seconds()}, {"note", note}});
 }
 
 void Board::Impl::figures(const httplib::Request& request, httplib::Response& response) {

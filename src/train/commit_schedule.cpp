@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "skein/comm/flight_recorder.h"
+#include "skein/core/clock.h"
 #include "skein/core/strings.h"
 
 namespace skein::train {

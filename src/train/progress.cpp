@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "skein/core/clock.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/tensor/buffer.h"
@@ -18,12 +19,15 @@ NamedValues memory_values() {
 }
 
 Progress::Progress(int64_t first, int64_t total, double peak_flops)
-    : done_(first), total_(total), peak_flops_(peak_flops), start_(Clock::now()), last_(start_) {}
+    : done_(first),
+      total_(total),
+      peak_flops_(peak_flops),
+      start_(steady_seconds()),
+      last_(start_) {}
 
 void Progress::step_done(int64_t done, const StepResult& result) {
-  const auto now = Clock::now();
-  step_ = {std::max(1e-9, std::chrono::duration<double>(now - last_).count()), result.tokens,
-           result.flops};
+  const double now = steady_seconds();
+  step_ = {std::max(1e-9, now - last_), result.tokens, result.flops};
   tokens_ += result.tokens;
   last_ = now;
   done_ = done;
@@ -59,7 +63,7 @@ NamedValues Progress::values(const StepResult& result, double lr) const {
 }
 
 std::string Progress::summary() const {
-  const double seconds = std::chrono::duration<double>(last_ - start_).count();
+  const double seconds = last_ - start_;
   return fmt::format("{} steps, {} tokens in {}, {} tokens/s", made_, readable_count(tokens_),
                      readable_seconds(seconds), readable_count(tokens_ / std::max(seconds, 1e-9)));
 }

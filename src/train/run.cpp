@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "skein/checkpoint/agree.h"
+#include "skein/core/clock.h"
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
 #include "skein/core/strings.h"

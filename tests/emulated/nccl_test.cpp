@@ -9,6 +9,7 @@
 
 #include "skein/comm/device_transport.h"
 #include "skein/comm/local.h"
+#include "skein/core/clock.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/parallel/local_model.h"
 #include "skein/parallel/ordered_sum.h"

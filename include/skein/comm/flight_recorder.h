@@ -31,9 +31,6 @@ struct Exchange {
   std::string str() const;
 };
 
-// Seconds of the clock that recorders and watchdogs use.
-double steady_seconds();
-
 // An exchange that has begun, where the thread that began it then was.
 struct BegunExchange {
   Exchange exchange;

@@ -1,7 +1,6 @@
 // Lets ranks that work side by side for long agree, now and then, whether they go on.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 
@@ -39,7 +38,7 @@ class Meeting {
   // Equal on all ranks: passes from one meeting to the next, and meetings of this work so far.
   int64_t interval_ = 1, meetings_ = 0;
   int64_t left_ = 1;  // passes to the next meeting
-  std::chrono::steady_clock::time_point last_;
+  double last_ = 0;   // steady_seconds()
 };
 
 }  // namespace skein

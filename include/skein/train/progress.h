@@ -1,7 +1,6 @@
 // How fast a run goes and how long it will take.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "skein/core/values.h"
@@ -31,7 +30,6 @@ class Progress {
   std::string summary() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Work {
     double seconds = 0, tokens = 0, flops = 0;
   };
@@ -39,7 +37,7 @@ class Progress {
   int64_t made_ = 0;  // steps, those that a rollback has made once more included
   int64_t done_, total_;
   double peak_flops_;
-  Clock::time_point start_, last_;
+  double start_, last_;  // steady_seconds()
   Work step_, average_;  // the last step, and the mean of recent ones
   double tokens_ = 0;    // of all steps
 };

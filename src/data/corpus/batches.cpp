@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "skein/core/clock.h"
+
 namespace skein::data {
 namespace {
 
@@ -25,8 +27,6 @@ void ProgressReport::tell(int64_t documents, int64_t tokens) const {
   if (call_) call_({reader_.bytes_read(), reader_.bytes_total(), documents, tokens, seconds()});
 }
 
-double ProgressReport::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
+double ProgressReport::seconds() const { return steady_seconds() - start_; }
 
 }  // namespace skein::data

@@ -1,10 +1,10 @@
 // Pieces of a corpus in batches that are worth handing to a thread.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <vector>
 
+#include "skein/core/clock.h"
 #include "skein/data/corpus/corpus.h"
 #include "skein/data/files/progress.h"
 
@@ -28,7 +28,7 @@ class ProgressReport {
  private:
   const CorpusReader& reader_;
   const ProgressCall& call_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double start_ = steady_seconds();
 };
 
 }  // namespace skein::data

@@ -1,9 +1,9 @@
 #include "skein/data/corpus/encode_pairs.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 #include "skein/data/corpus/corpus.h"
@@ -17,8 +17,6 @@
 
 namespace skein::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostPairs = size_t{1} << 14;
 
@@ -120,12 +118,12 @@ std::vector<ColumnInfo> pair_columns(const PairTokenizers& tokenizers, const std
 
 PairCounts encode_pairs(const PairsConfig& config, const PairTokenizers& tokenizers, int threads,
                         RecordSink& sink, const ProgressCall& progress, const PairCall& used) {
-  const auto begun = Clock::now();
+  const double begun = steady_seconds();
   const int64_t total = stored_bytes(all_files(config));
   const PairEncoder encoder(config, tokenizers);
   PairReader reader(config);
   PairCounts counts;
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
+  const auto seconds = [&] { return steady_seconds() - begun; };
   const auto add = [&](const EncodedPair& pair) {
     sink.add_tokens(0, pair.source.tokens, pair.source.text_bytes);
     sink.add_tokens(1, pair.target.tokens, pair.target.text_bytes);

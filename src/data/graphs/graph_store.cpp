@@ -1,10 +1,10 @@
 #include "skein/data/graphs/graph_store.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
@@ -16,8 +16,6 @@
 
 namespace skein::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr GraphPart part_at(size_t number) { return static_cast<GraphPart>(number); }
 
@@ -146,7 +144,7 @@ void bind(Options& options, GraphStoreConfig& c) {
 }
 
 GraphCounts write_graph_store(const GraphStoreConfig& config) {
-  const auto begun = Clock::now();
+  const double begun = steady_seconds();
   std::vector<std::string> taken = config.files.inputs;
   std::ranges::copy(config.files.edges, std::back_inserter(taken));
   if (!config.files.vocabulary.empty()) taken.push_back(config.files.vocabulary);
@@ -165,7 +163,7 @@ GraphCounts write_graph_store(const GraphStoreConfig& config) {
   GraphCounts counts = writer.finish();
   if (config.made.maker == GraphMaker::blocks)
     counts.block_accuracy = block_accuracy(set, config.made);
-  counts.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  counts.seconds = steady_seconds() - begun;
   return counts;
 }
 

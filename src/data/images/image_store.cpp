@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
@@ -15,8 +15,6 @@
 
 namespace skein::data {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBatchImages = 64, kBatchFiles = 8, kBatchValues = size_t{1} << 20;
 constexpr int64_t kMostSide = 65536;
@@ -181,14 +179,14 @@ ImageStoreConfig settled(const ImageStoreOptions& given) {
 }
 
 ImageCounts write_image_store(const ImageStoreConfig& config, const ProgressCall& progress) {
-  const auto begun = Clock::now();
+  const double begun = steady_seconds();
   std::vector<std::string> taken = config.files.inputs;
   std::ranges::copy(config.files.labels, std::back_inserter(taken));
   check_output("output.path", config.output, taken, existing(config.replace));
   ImageFiles files(config.files);
   check_background(files, config.background.has_value());
   ImageWriter writer(config, files.classes());
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
+  const auto seconds = [&] { return steady_seconds() - begun; };
   OrderedWorkers<Stored, Made> workers(worker_threads(config.threads),
                                        [&](int, const Stored& batch) {
                                          Made made;

@@ -1,7 +1,8 @@
 #include "skein/kernels/peak.h"
 
 #include <atomic>
-#include <chrono>
+
+#include "skein/core/clock.h"
 
 #include "parallel.h"
 #include "tile.h"
@@ -46,7 +47,7 @@ double flops_of_registers() {
       bf16_unit(Cpu{}) == Bf16Unit::amx_emulated && std::is_same_v<Unit, TilePair> ? 10 : 100000;
   const AmxRegisters on_tiles = amx_registers();
   const int threads = omp_get_max_threads();
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   parallel_ranges(threads, 1, [=](int64_t, int64_t) {
     if constexpr (std::is_same_v<Unit, TilePair>) {
       on_tiles(rounds);
@@ -58,8 +59,7 @@ double flops_of_registers() {
       asm volatile("" : : "r"(out) : "memory");
     }
   });
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = steady_seconds() - begin;
   return 2.0 * Lanes<Unit>::kDepth * Lanes<Unit>::kStep * T::kRows * T::kColumns *
          static_cast<double>(rounds) * threads / seconds;
 }

@@ -1,8 +1,8 @@
 #include "skein/rlhf/policy/ppo.h"
 
-#include <chrono>
 #include <optional>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
@@ -21,25 +21,19 @@
 namespace skein::rlhf::policy {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kStopFactor = 1.5;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // A part of an iteration, timed and profiled.
 class Phase {
  public:
   Phase(const char* name, double& seconds) : span_(name), watched_(name), seconds_(seconds) {}
-  ~Phase() { seconds_ = seconds_since(start_); }
+  ~Phase() { seconds_ = steady_seconds() - start_; }
 
  private:
   Span span_;
   TimedPhase watched_;
   double& seconds_;
-  Clock::time_point start_ = Clock::now();
+  double start_ = steady_seconds();
 };
 
 class Tuner : private train::Learner {
@@ -103,7 +97,7 @@ class Tuner : private train::Learner {
   train::LossScale loss_scale_;
   RepeatedWarnings warnings_;
   TuneResult result_;
-  Clock::time_point begun_ = Clock::now();
+  double begun_ = steady_seconds();
   int64_t first_iteration_ = 0;
 };
 
@@ -336,7 +330,7 @@ void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
   const int64_t left = config_.ppo.iterations - step, here = step - first_iteration_;
   log::info("iteration {}/{}  {}  ETA {}", step, config_.ppo.iterations,
             progress_text(values, config_.run.run.peak_flops),
-            readable_seconds(seconds_since(begun_) / here * left));
+            readable_seconds((steady_seconds() - begun_) / here * left));
   for (int64_t i = 0; i < std::min(config_.ppo.shown, std::ssize(rollout.episodes)); ++i)
     log::info("  {}", answer_text(rollout.episodes[i], tuning_));
 }
@@ -352,7 +346,7 @@ TuneResult Tuner::run() {
   result_.committed = run_.saved_step() >= 0;
   run_.tell_end(result_.stopped,
                 fmt::format("{} iterations in {}", tuned_.iterations - first_iteration_,
-                            readable_seconds(seconds_since(begun_))));
+                            readable_seconds(steady_seconds() - begun_)));
   return std::move(result_);
 }
 

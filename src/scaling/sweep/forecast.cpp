@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "skein/core/clock.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
@@ -27,11 +27,9 @@ double seconds_of(train::PretrainConfig run, int64_t steps, Group& trainer) {
             .decay = train::LrConfig::Decay::constant};
   run.data.validation.clear();
   run.validation.points = run.validation.every = 0;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   pretrain(run, trainer);
-  return trainer.sum(
-             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()) /
-         trainer.size();
+  return trainer.sum(steady_seconds() - begin) / trainer.size();
 }
 
 // FLOP/s of the steps alone: what a run costs beside them is the same in both.

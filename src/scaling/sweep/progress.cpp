@@ -32,8 +32,7 @@ SweepProgress::Work SweepProgress::work() const {
 
 std::string SweepProgress::line(const SweepCell& cell, const CellOutcome& outcome) const {
   const Work now = work();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  const double seconds = steady_seconds() - begin_;
   const std::string end = outcome.status == "done" ? fmt::format("loss {:.4f}", outcome.loss)
                                                    : outcome.status + ": " + outcome.reason;
   return fmt::format(

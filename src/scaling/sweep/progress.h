@@ -1,11 +1,11 @@
 // How far a sweep has come and how long the rest will take.
 #pragma once
 
-#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "skein/core/clock.h"
 #include "skein/scaling/sweep/design.h"
 
 #include "cell_folder.h"
@@ -34,7 +34,7 @@ class SweepProgress {
   const std::vector<CellFolder>& folders_;
   double held_out_;
   std::set<size_t> before_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const double begin_ = steady_seconds();
 };
 
 }  // namespace skein::scaling::sweep

@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <functional>
@@ -7,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/vfs.h>
 
+#include "skein/core/clock.h"
 #include "skein/core/files/files.h"
 #include "skein/core/files/mapped_file.h"
 #include "skein/core/files/output_target.h"
@@ -50,9 +50,9 @@ FileSystem file_system_of(const std::string& path) {
 }
 
 double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return steady_seconds() - begin;
 }
 
 Finding space(const std::string& folder) {

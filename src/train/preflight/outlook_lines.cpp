@@ -8,6 +8,7 @@
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/comm/flight_recorder.h"
+#include "skein/core/clock.h"
 #include "skein/core/files/files.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"

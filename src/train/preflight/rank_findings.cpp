@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <vector>
 
 #include "skein/comm/mpi.h"
 #include "skein/comm/world.h"
+#include "skein/core/clock.h"
 #include "skein/core/files/files.h"
 #include "skein/core/host.h"
 #include "skein/core/strings.h"
@@ -17,17 +17,13 @@ namespace {
 
 constexpr double kApart = 1.0;  // seconds between clocks that are noted
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 // Microseconds of a small exchange, the median of some.
 double exchange_time(Group& world) {
   std::vector<double> times;
   for (int i = 0; i < 51; ++i) {
-    const double begin = now();
+    const double begin = steady_seconds();
     world.barrier();
-    times.push_back((now() - begin) * 1e6);
+    times.push_back((steady_seconds() - begin) * 1e6);
   }
   std::ranges::nth_element(times, times.begin() + 25);
   return times[25];
@@ -60,7 +56,7 @@ namespace {
 
 Finding clocks(Group& world) {
   world.barrier();
-  return judge_clocks(world.all_gather(now()));
+  return judge_clocks(world.all_gather(system_seconds()));
 }
 
 // The names of hosts that do not find a file that rank 0 has made.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "skein/core/clock.h"
 #include "skein/core/log_file.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
@@ -27,16 +28,12 @@ std::string progress_text(const std::string& unit, int64_t first, int64_t done, 
 }
 
 ProgressBar::ProgressBar(std::string unit, int64_t first, int64_t total)
-    : unit_(std::move(unit)),
-      first_(first),
-      total_(total),
-      start_(std::chrono::steady_clock::now()) {}
+    : unit_(std::move(unit)), first_(first), total_(total), start_(steady_seconds()) {}
 
 ProgressBar::~ProgressBar() { log::show_status(""); }
 
 void ProgressBar::show(int64_t done) const {
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-  log::show_status(progress_text(unit_, first_, done, total_, passed.count()));
+  log::show_status(progress_text(unit_, first_, done, total_, steady_seconds() - start_));
 }
 
 }  // namespace skein::train

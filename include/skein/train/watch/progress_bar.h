@@ -1,7 +1,6 @@
 // How far a run has come, on a terminal, below what is logged (log::show_status).
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -24,7 +23,7 @@ class ProgressBar {
  private:
   std::string unit_;
   int64_t first_, total_;
-  std::chrono::steady_clock::time_point start_;
+  double start_;  // steady_seconds()
 };
 
 }  // namespace skein::train
