@@ -35,7 +35,7 @@ Finding meeting(Group& world, double seconds, size_t hosts) {
   made.text =
       fmt::format("{} ({})", launch.description, launch.over_tcp ? "without MPI" : mpi_version());
   if (world.size() == 1) return made;
-  made.text += fmt::format(", on {} host{}: met within {:.1f} s, an exchange takes {:.0f} us",
+  made.text += fmt::format(", on {} host{}: met within {:.1f} s, an exchange takes {:.1f} us",
                            hosts, hosts == 1 ? "" : "s", seconds, exchange_time(world));
   return made;
 }
