@@ -13,6 +13,9 @@ done
 expect 0 "each of ranks 0 to 1: " mpirun -np 2 $train --run.dry_run
 expect 0 "rank 1: " mpirun -np 2 $train --dry-run --parallel.pipeline=2
 [ "$(grep -c "^model" output)" = 1 ] || die "not one rank alone speaks"
+# An odd vocabulary: the ranks need nearly as much.
+expect 0 "memory    ranks 0 to 1, the fullest: " mpirun -np 2 "$skein" pretrain --config "$SKEIN_TEST_SOURCE_DIR/configs/gpt2_124m.ini" \
+  --data.train=train.h5 --train.global_batch=8 --train.steps=1 --run.dir=odd --dry-run --parallel.tensor=2
 
 # Beside a run: it goes on from what there is, and does not disturb it.
 expect 0 "done: 6 steps" $train

@@ -36,7 +36,7 @@ class Foresight {
     settle_memory();
     train::Outlook made;
     made.text = about_models() + about_iterations() + about_work() +
-                train::memory_lines(train::memory_text(memory_), config_.run, mesh_.world()) +
+                train::memory_lines(memory_, config_.run, mesh_.world()) +
                 train::disk_line(config_.run, checkpoint_bytes()) + about_time();
     made.lack = refusal_of([&] {
       require_memory(mesh_.world(), device_of(config_.run.parallel.device), config_.run.model,

@@ -95,8 +95,7 @@ class Foresight {
   }
 
   std::string about_memory() {
-    return memory_lines(memory_text(estimated_memory(shape_, model_->parameters())), config_,
-                        mesh_.world());
+    return memory_lines(estimated_memory(shape_, model_->parameters()), config_, mesh_.world());
   }
 
   std::string about_disk() const {

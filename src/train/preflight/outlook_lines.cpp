@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <fmt/format.h>
+#include <set>
 #include <unistd.h>
 #include <vector>
 
@@ -69,26 +71,6 @@ std::string writable_above(const std::string& folder) {
   });
 }
 
-}  // namespace
-
-double measured_rate(const PretrainConfig& config, Group& world) {
-  return world.sum(own_rate(config));
-}
-
-std::string model_text(const ModelConfig& model, const PretrainConfig& config) {
-  return fmt::format(
-      "{}, {} blocks of width {}, {} parameters, {} by {}", model.architecture->name(),
-      model.n_layers, model.d_model, readable_count(static_cast<double>(model.parameters())),
-      name_of(config.precision()), unit_of(device_of(config.parallel.device), config.precision()));
-}
-
-std::string layout_line(const MeshShape& sizes, const BatchPlan& plan) {
-  return fmt::format(
-      "layout    pipeline {} x data {} x tensor {}, {} micro-batches of {} a rank, gradients of {} "
-      "groups\n",
-      sizes.pp, sizes.dp, sizes.tp, plan.micro_batches(), plan.micro_batch, plan.groups);
-}
-
 std::string memory_text(const RankMemory& memory) {
   std::string text = fmt::format("{} = values {} + gradients {}", readable_size(memory.total()),
                                  readable_size(memory.values), readable_size(memory.gradients));
@@ -109,17 +91,47 @@ std::string memory_text(const RankMemory& memory) {
   return text;
 }
 
-std::string memory_lines(const std::string& own, const PretrainConfig& config, Group& world) {
-  const std::vector<std::string> all = world.all_gather(own);
+// Of ranks first to last - 1, which say this.
+std::string name_of_ranks(const std::vector<std::string>& texts, size_t first, size_t last) {
+  if (texts.size() == 1) return "";
+  if (last == first + 1) return fmt::format("rank {}: ", first);
+  const std::set<std::string> said(&texts[first], &texts[first] + (last - first));
+  return said.size() == 1 ? fmt::format("each of ranks {} to {}: ", first, last - 1)
+                          : fmt::format("ranks {} to {}, the fullest: ", first, last - 1);
+}
+
+}  // namespace
+
+double measured_rate(const PretrainConfig& config, Group& world) {
+  return world.sum(own_rate(config));
+}
+
+std::string model_text(const ModelConfig& model, const PretrainConfig& config) {
+  return fmt::format(
+      "{}, {} blocks of width {}, {} parameters, {} by {}", model.architecture->name(),
+      model.n_layers, model.d_model, readable_count(static_cast<double>(model.parameters())),
+      name_of(config.precision()), unit_of(device_of(config.parallel.device), config.precision()));
+}
+
+std::string layout_line(const MeshShape& sizes, const BatchPlan& plan) {
+  return fmt::format(
+      "layout    pipeline {} x data {} x tensor {}, {} micro-batches of {} a rank, gradients of {} "
+      "groups\n",
+      sizes.pp, sizes.dp, sizes.tp, plan.micro_batches(), plan.micro_batch, plan.groups);
+}
+
+std::string memory_lines(const RankMemory& own, const PretrainConfig& config, Group& world) {
+  constexpr double kAlike = 0.01;
+  const std::vector<double> totals = world.all_gather(own.total());
+  const std::vector<std::string> texts = world.all_gather(memory_text(own));
   std::string text;
-  for (size_t first = 0, last = 0; first < all.size(); first = last) {
-    while (last < all.size() && all[last] == all[first]) ++last;
-    text +=
-        fmt::format("{:9} {}{}\n", text.empty() ? "memory" : "",
-                    all.size() == 1     ? ""
-                    : last == first + 1 ? fmt::format("rank {}: ", first)
-                                        : fmt::format("each of ranks {} to {}: ", first, last - 1),
-                    all[first]);
+  for (size_t first = 0, last = 0; first < totals.size(); first = last) {
+    size_t fullest = first;
+    while (++last < totals.size() &&
+           std::abs(totals[last] - totals[first]) < kAlike * totals[first])
+      if (totals[last] > totals[fullest]) fullest = last;
+    text += fmt::format("{:9} {}{}\n", text.empty() ? "memory" : "",
+                        name_of_ranks(texts, first, last), texts[fullest]);
   }
   return text + room_line(device_of(config.parallel.device));
 }

@@ -19,11 +19,9 @@ double measured_rate(const PretrainConfig& config, Group& world);
 // "gpt, 12 blocks of width 768, ...".
 std::string model_text(const ModelConfig& model, const PretrainConfig& config);
 std::string layout_line(const MeshShape& sizes, const BatchPlan& plan);
-// "1.2 GiB = values 400 MiB + ...".
-std::string memory_text(const RankMemory& memory);
-// Collective over world. A line for each kind of rank, of which each says its own, and what there
-// is.
-std::string memory_lines(const std::string& own, const PretrainConfig& config, Group& world);
+// Collective over world. A line for ranks in a row that need as much, to one in a hundred, "1.2 GiB
+// = values 400 MiB + ...", and what there is.
+std::string memory_lines(const RankMemory& own, const PretrainConfig& config, Group& world);
 // Of checkpoints of so many bytes. Warns where more may be written than is free; errors where the
 // run's folder could not be made.
 std::string disk_line(const PretrainConfig& config, double checkpoint);
