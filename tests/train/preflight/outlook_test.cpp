@@ -5,7 +5,6 @@
 
 #include "skein/core/files/files.h"
 #include "skein/core/files/private_folder.h"
-#include "skein/core/log.h"
 #include "skein/parallel/rank_memory.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/preflight/outlook_lines.h"
@@ -195,7 +194,6 @@ TEST(Outlook, WarnsWhereCheckpointsMayNotFit) {
   const PrivateFolder folder("skein-outlook");
   PretrainConfig config;
   config.run.dir = folder.path() + "/not/yet";
-  log::set_level(log::Level::warn);
   for (const double bytes : {1.0, 1e18}) {
     testing::internal::CaptureStderr();
     EXPECT_NE(disk_line(config, bytes).find("are free in " + folder.path()), std::string::npos);
