@@ -151,6 +151,9 @@ holds "$skein" sft --checkpoint.load=wide --data.train=chats.jsonl --chat.templa
 holds "$skein" dpo --checkpoint.load=wide --data.train=pairs.jsonl --chat.template=none --train.steps=2 $steps
 holds "$skein" ppo --checkpoint.load=wide --data.prompts=chats.jsonl --chat.template=plain --reward.sources=length:target=3 --ppo.iterations=2 \
   --ppo.rollout_batch=8 --generate.max_tokens=32 $steps
+holds "$skein" ppo --checkpoint.load=wide --data.prompts=chats.jsonl --chat.template=plain --reward.sources=length:target=3 --ppo.iterations=2 \
+  --ppo.rollout_batch=8 --generate.max_tokens=32 --ppo.algorithm=rloo --ptx.data=train.h5 $steps
+expect 2 "cannot open token store none.h5" $tune --run.dir=none --dry-run --ptx.data=none.h5
 
 expect 2 "--oracle makes several" "$skein" ppo --oracle=identity --run.dir=proof --dry-run
 echo passed

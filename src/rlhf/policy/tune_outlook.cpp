@@ -11,6 +11,7 @@
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
 
+#include "ptx.h"
 #include "rollout.h"
 #include "tune_resume.h"
 
@@ -134,8 +135,19 @@ class Foresight {
     return work;
   }
 
-  // The policy's memory with that of all that stands beside it. Memory that answers take is of
-  // other sizes than what learning takes, and the process keeps both for the next iteration.
+  // What a pass over texts of pretraining keeps.
+  double texts_bytes(const LocalModel& policy) const {
+    if (config_.ptx.data.empty()) return 0;
+    MemoryShape shape = shape_;
+    shape.micro_batch = PtxTexts(config_, plan_, mesh_, sight_.origin.tokenizer).plan().micro_batch;
+    shape.tokens = config_.ptx.length;
+    const RankMemory made = estimated_memory(shape, policy.parameters());
+    return made.activations + made.work;
+  }
+
+  // The policy's memory with that of all that stands beside it. Memory that answers take, or texts
+  // beside them, is of other sizes than what learning takes, and the process keeps all of it for
+  // the next iteration.
   void settle_memory() {
     const LocalModel policy = described(policy_model(config_));
     shape_ = shape_of(policy_model(config_), policy);
@@ -157,7 +169,7 @@ class Foresight {
       memory_.activations = beside.activations;
       memory_.work = beside.work;
     }
-    memory_.work += scoring + cache_bytes();
+    memory_.work += scoring + cache_bytes() + texts_bytes(policy);
   }
 
   std::string about_models() const {
