@@ -26,6 +26,7 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Libraries and headers, for CMake an
 
 # What a program that links with Skein needs is what Skein is built with.
 file(STRINGS launch/packages.txt packages REGEX "^[a-z0-9.+-]+-dev$")
+list(REMOVE_ITEM packages dpkg-dev)  # of cpack itself
 list(JOIN packages ", " packages)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "skein (= ${PROJECT_VERSION}), ${packages}")
 include(CPack)
