@@ -15,6 +15,7 @@
 #include "skein/core/numbers.h"
 
 #include "comm/cores.h"
+#include "comm/rendezvous_limit.h"
 #include "comm/tcp/environment.h"
 
 namespace skein {
@@ -80,11 +81,17 @@ void require_pmix() {
       tasks, tasks);
 }
 
+std::unique_ptr<Group> start_mpi_within_limit(const Launch& launch) {
+  const RendezvousLimit limit(launch, tcp::rendezvous_timeout(), "in MPI_Init");
+  return start_mpi();
+}
+
 std::unique_ptr<Group> start_mpi_world(const Launch& launch) {
   require_rendezvous();
   require_pmix();
   if (!launch.under_launcher) tcp::require_whole_master();
-  std::unique_ptr<Group> world = launch.under_launcher ? start_mpi() : single_rank();
+  std::unique_ptr<Group> world =
+      launch.under_launcher ? start_mpi_within_limit(launch) : single_rank();
   log::set_rank(world->rank());
   require(launch.ranks <= 1 || world->size() > 1,
           "the launcher ({}) and MPI do not belong together: {} sees a single rank. Use the mpirun "
@@ -189,6 +196,7 @@ Launch detect_launch() {
 std::unique_ptr<Group> start_world() {
   const Launch launch = detect_launch();
   std::unique_ptr<Group> world = launch.over_tcp ? start_tcp_world() : start_mpi_world(launch);
+  const RendezvousLimit limit(launch, tcp::rendezvous_timeout(), "in the first exchanges");
   warn_of_shared_cores(*world);
   settle_on_own_cores(*world);
   return world;

@@ -30,6 +30,17 @@ ended() {
   [ "$3" = 0 ] || grep -q "rank $3 .* is stopped" "$2/standstill/all-ranks.txt" || die "no record of all ranks"
 }
 
+# Before there is a run: a process of the job that does not come.
+began=$SECONDS
+expect 75 "has waited 2 s in MPI_Init: another rank has ended or stands still" \
+  env SKEIN_RENDEZVOUS_TIMEOUT=2 mpirun -np 2 $train --run.dir=start : -np 1 sh -c 'kill -STOP $$; : never'
+[ $((SECONDS - began)) -lt 30 ] || die "the start took $((SECONDS - began)) s to end"
+[ "$(grep -c "error: rank" output)" = 1 ] || { cat output >&2; die "not one message"; }
+grep -q "raise SKEIN_RENDEZVOUS_TIMEOUT" output || die "no word of the variable"
+none_left "run.dir=start\$"
+none_left ": never\$"
+expect 2 "SKEIN_RENDEZVOUS_TIMEOUT=soon is no whole number" env SKEIN_RENDEZVOUS_TIMEOUT=soon mpirun -np 2 $train --run.dir=start
+
 for number in 0 1; do
   name=mpi$number
   timeout 60 mpirun -np 2 $train --run.dir=$name >$name.log 2>&1 &

@@ -12,6 +12,7 @@
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
 
+#include "comm/rendezvous_limit.h"
 #include "support/expect_error.h"
 
 namespace skein {
@@ -168,6 +169,19 @@ TEST_F(World, ARendezvousOfOneRankMeetsNobody) {
   setenv("SKEIN_RANK", "0", 1);
   setenv("SKEIN_RANKS", "1", 1);
   EXPECT_EQ(start_world()->sum(2.5), 2.5);
+}
+
+TEST_F(World, ARankThatWaitsInVainForTheOthersEnds) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto wait = [](int ranks) {
+    { const RendezvousLimit met({true, ranks, 0, "mpirun"}, 1, "never"); }
+    const RendezvousLimit limit({true, ranks, 0, "mpirun"}, 1, "in the first exchanges");
+    sleep(3);
+    std::_Exit(7);
+  };
+  EXPECT_EXIT(wait(2), testing::ExitedWithCode(75),
+              "error: rank 0 .* has waited 1 s in the first exchanges: .*SKEIN_RENDEZVOUS_TIMEOUT");
+  EXPECT_EXIT(wait(1), testing::ExitedWithCode(7), "^$");
 }
 
 TEST_F(World, WrongVariablesOfARendezvousAreNamed) {

@@ -5,7 +5,7 @@
 //   SKEIN_RANK, SKEIN_RANKS        with it: TCP, whatever the launcher
 //   MASTER_ADDR, MASTER_PORT,      the same, where WORLD_SIZE is above 1 and no launcher of MPI is
 //   RANK, WORLD_SIZE               at work
-//   SKEIN_RENDEZVOUS_TIMEOUT       seconds for all ranks to come; 300
+//   SKEIN_RENDEZVOUS_TIMEOUT       seconds for all ranks to come, over MPI, too; 300
 //   SKEIN_KEEPALIVE                seconds after which a silent host counts as lost; 20
 //   SKEIN_RENDEZVOUS_SECRET        what all ranks of the job know, 16 bytes or more
 //   SKEIN_RENDEZVOUS_SECRET_FILE   a file of mode 0600 that holds it
@@ -35,8 +35,10 @@ Launch detect_launch();
 
 // The group of all ranks of the job; log's rank is set. A usage error that says how the launcher
 // must be called, or which variable is wrong, when its ranks would not find each other; errors of
-// start_tcp. Warns when ranks share cores; ranks of a host that the launcher bound to nothing take
-// equal shares of its cores, unless OMP_NUM_THREADS asks for more threads than fit one.
+// start_tcp. Ends the process with code 75 where another rank does not come in time over MPI, or
+// stands still before this returns. Warns when ranks share cores; ranks of a host that the launcher
+// bound to nothing take equal shares of its cores, unless OMP_NUM_THREADS asks for more threads
+// than fit one.
 std::unique_ptr<Group> start_world();
 
 // Collective. Cores of this host for each rank on it, or their time that its cgroup has, at least

@@ -28,13 +28,17 @@ Names names() {
   return rendezvous_is_set() ? Names{"SKEIN_RANK", "SKEIN_RANKS"} : Names{"RANK", "WORLD_SIZE"};
 }
 
-int required_number(const char* variable, int least, const TcpJob& job, const char* advice) {
-  require(std::getenv(variable) != nullptr, "{}={} is set, but {} is not; {}", job.origin,
-          job.rendezvous, variable, advice);
+int number_from(const char* variable, int least, const char* advice) {
   const std::optional<int> number = number_in(variable);
   require(number && *number >= least, "{}={} is no whole number from {}; {}", variable,
           text_in(variable), least, advice);
   return *number;
+}
+
+int required_number(const char* variable, int least, const TcpJob& job, const char* advice) {
+  require(std::getenv(variable) != nullptr, "{}={} is set, but {} is not; {}", job.origin,
+          job.rendezvous, variable, advice);
+  return number_from(variable, least, advice);
 }
 
 TcpJob job_without_numbers() {
@@ -114,13 +118,17 @@ TcpJob job_of_environment() {
           ranks, job.ranks);
   job.secret = secret_of_environment();
   job.open = open_by_environment();
-  if (std::getenv("SKEIN_RENDEZVOUS_TIMEOUT"))
-    job.timeout = required_number("SKEIN_RENDEZVOUS_TIMEOUT", 1, job,
-                                  "give the seconds that ranks wait for each other at the start");
+  job.timeout = rendezvous_timeout();
   if (std::getenv("SKEIN_KEEPALIVE"))
-    job.keepalive = required_number("SKEIN_KEEPALIVE", 1, job,
-                                    "give the seconds after which a silent host counts as lost");
+    job.keepalive = number_from("SKEIN_KEEPALIVE", 1,
+                                "give the seconds after which a silent host counts as lost");
   return job;
+}
+
+int rendezvous_timeout() {
+  if (!std::getenv("SKEIN_RENDEZVOUS_TIMEOUT")) return static_cast<int>(TcpJob{}.timeout);
+  return number_from("SKEIN_RENDEZVOUS_TIMEOUT", 1,
+                     "give the seconds that ranks wait for each other at the start");
 }
 
 TcpJob guess_of_environment() {

@@ -19,4 +19,8 @@ TcpJob job_of_environment();
 // The same, with 0 for numbers that are none.
 TcpJob guess_of_environment();
 
+// Seconds that the ranks of any launcher wait for each other; a usage error where
+// SKEIN_RENDEZVOUS_TIMEOUT is no number of them.
+int rendezvous_timeout();
+
 }  // namespace skein::tcp
