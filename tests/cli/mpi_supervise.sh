@@ -91,7 +91,7 @@ grep -q "stopped as asked (TERM) before start 1, newest checkpoint none" output 
 expect 2 "which folder is the run's?" "$supervise" true
 expect 2 "unknown option '--often'" "$supervise" --often true
 
-# An mpirun that waits for a lock for ever once its processes have ended, the first time; else it is left alone. So, too, where a job of Slurm starts it.
+# An mpirun that waits for a lock for ever once its processes have ended, one of them not waited for, the first time; else it is left alone. So, too, where a job of Slurm starts it.
 cat >hang.py <<'PY'
 import os, sys, threading, time
 open("/proc/self/comm", "w").write("mpirun")
@@ -100,6 +100,8 @@ if os.path.exists(sys.argv[1] + "/hung"):
     time.sleep(12)
 else:
     open(sys.argv[1] + "/hung", "w").close()
+    if os.fork() == 0:
+        os._exit(0)
     lock = threading.Lock()
     lock.acquire()
     lock.acquire()
