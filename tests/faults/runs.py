@@ -241,6 +241,14 @@ def processes_of(folder, name=None):
     return [number for number in found if alive(number)]
 
 
+def standing_of(folder):
+    """Where the processes of the run in that folder and their children stand, the dead included."""
+    numbers = ",".join(map(str, processes_of(folder)))
+    columns = "pid,ppid,stat,wchan:20,etimes,comm"
+    command = ["ps", "-o", columns, "-p", numbers, "--ppid", numbers]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout if numbers else ""
+
+
 def kill_all(processes):
     for number in processes:
         try:
