@@ -20,6 +20,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 import transformers as tf
@@ -454,6 +455,14 @@ def hidden_patches(model, config):
     return {**given, "noise": noise, "logits": torch.stack(said), "loss": output.loss.reshape(1)}
 
 
+def each_alone(model, given):
+    """Beside a longer text BigBird would take the last block of that one for a text's own."""
+    lengths = given["attention_mask"].sum(1)
+    said = [model(input_ids=ids[None, :length]) for ids, length in zip(given["input_ids"], lengths)]
+    logits = torch.nn.utils.rnn.pad_sequence([one.prediction_logits[0] for one in said], batch_first=True)
+    return SimpleNamespace(prediction_logits=logits, seq_relationship_logits=torch.cat([one.seq_relationship_logits for one in said]))
+
+
 def expected(model, config, length=13, gradients=GRADIENTS, padding=0, marked=None):
     if config.model_type == "vit_mae":
         return with_gradients(hidden_patches(model, config), model, gradients)
@@ -461,7 +470,7 @@ def expected(model, config, length=13, gradients=GRADIENTS, padding=0, marked=No
         if isinstance(module, torch.nn.Embedding) and config.is_encoder_decoder:
             module.padding_idx = None
     given = inputs(config, length, padding, marked)
-    output = model(**given)
+    output = each_alone(model, given) if padding and config.model_type == "big_bird" else model(**given)
     logits = output.prediction_logits if hasattr(output, "prediction_logits") else output.logits
     targets = torch.randint(0, logits.shape[-1], logits.shape[:-1])
     learnt = targets.masked_fill(given["attention_mask"] == 0, -100) if padding else targets

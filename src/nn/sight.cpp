@@ -153,16 +153,14 @@ Tensor begins_of(const Tensor& segments) {
   int32_t* begins = made.data<int32_t>();
   for (int64_t i = 0; i < made.size(); ++i) {
     const int64_t place = i % segments.dim(1);
-    if (of[i] >= 0)
-      begins[i] = place > 0 && of[i] == of[i - 1] ? begins[i - 1] : narrow<int32_t>(place);
+    begins[i] = place > 0 && of[i] == of[i - 1] ? begins[i - 1] : narrow<int32_t>(place);
   }
   return std::any_of(begins, begins + made.size(), std::identity()) ? made : Tensor();
 }
 
 namespace {
 
-// How many tokens from token i on, where its segment begins, are of it; and padding that follows
-// the first segment of a row.
+// How many tokens from token i on, where its segment begins, are of it.
 int64_t length_from(const Tensor& begins, int64_t i) {
   const int64_t left = begins.dim(1) - i % begins.dim(1);
   const int32_t* from = begins.data<int32_t>() + i;

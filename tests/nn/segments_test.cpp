@@ -84,6 +84,9 @@ TEST(Segments, AreSeenAsIfEachStoodAlone) {
       }
       EXPECT_EQ(values_in(both, 48, 30), values_in(layer.at(x.rows(1, 2), {30, -18}), 0, 30))
           << "bits of one segment do not know of other rows";
+      const Tensor own = x.flat(48 * kWide, 30 * kWide).reshape({1, 30, kWide});
+      EXPECT_EQ(values_in(both, 48, 30), values_in(layer.at(own, {30}), 0, 30))
+          << "nor of padding behind it";
     }
 }
 

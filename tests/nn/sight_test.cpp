@@ -146,7 +146,10 @@ TEST(Marks, CountFromTheBeginningOfASegment) {
   rows.segments = Tensor::from(std::vector<int32_t>{0, 0, 1, 1, 1, -1, 4, 4, 2, 2}, {2, 5});
   EXPECT_EQ(numbers(begins_of(rows.segments)),
             (std::vector<int32_t>{0, 0, 2, 2, 2, 0, 1, 1, 3, 3}));
-  EXPECT_FALSE(begins_of(two_rows().segments).defined()) << "all begin with their rows";
+  EXPECT_EQ(numbers(begins_of(two_rows().segments)),
+            (std::vector<int32_t>{0, 0, 0, 0, 0, 0, 0, 0, 0, 4}))
+      << "padding is a segment";
+  EXPECT_FALSE(begins_of(two_rows().segments.rows(0, 1)).defined()) << "it begins with its row";
   EXPECT_EQ(numbers(marks_of({.first = 1}, rows)),
             (std::vector<int32_t>{1, 0, 1, 0, 0, 0, 1, 0, 1, 0}));
   EXPECT_EQ(numbers(marks_of({.first = 0, .every = 2}, rows)),

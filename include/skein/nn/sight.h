@@ -66,7 +66,7 @@ struct SightShape {
 kernels::Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape);
 
 // [B,T] i32 in host memory, of segments [B,T] i32 there: of each token the place in its row where
-// its segment begins, 0 of padding. Undefined where all are 0 or there are no segments.
+// its segment begins; padding is one, too. Undefined where all are 0 or there are no segments.
 Tensor begins_of(const Tensor& segments);
 // Of a pattern of so many queries that has lists: lists of the blocks of each segment, as if it
 // stood alone in a row. In host memory.

@@ -109,6 +109,16 @@ TEST_F(LabelTasks, SmoothedTargetsGiveEqualBitsAtEveryLayout) {
   expect_equal_bits(c, "smoothed", {{2, 1, 2}, {1, 2, 1}, {2, 2, 2, true}});
 }
 
+// Of a text, whatever longer one it is computed beside.
+TEST_F(LabelTasks, BlocksOfTextsGiveEqualBitsAtEveryLayout) {
+  FinetuneConfig c = small_task(problem_.tags(), LabelKind::tag, true);
+  c.run.train.steps = 4;
+  c.run.model.attention.kinds = {"bigbird"};
+  c.run.model.attention.other.block = 1;
+  c.run.model.attention.other.random = 0;
+  expect_equal_bits(c, "blocks", {{2, 1, 2}, {1, 1, 1}, {2, 2, 2, true}});
+}
+
 TEST_F(LabelTasks, TensorParallelRanksAgree) {
   FinetuneConfig c = small_task(problem_.tags(), LabelKind::tag, true);
   c.run.train.steps = 6;
