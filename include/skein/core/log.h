@@ -17,6 +17,14 @@ int rank();
 
 // Lines below `level` are dropped. Default: info.
 void set_level(Level level);
+// Drops them until it goes.
+class LevelScope {
+ public:
+  explicit LevelScope(Level level) { set_level(level); }
+  ~LevelScope() { set_level(Level::info); }
+  LevelScope(const LevelScope&) = delete;
+  LevelScope& operator=(const LevelScope&) = delete;
+};
 
 // Writes one line, whatever the rank. Bytes that would steer a terminal are written as \x1B.
 void write(Level level, std::string_view text);

@@ -114,9 +114,10 @@ std::string forecast_text(const SweepConfig& config, Group& world) {
           "sweep.flops_per_second={} must be at least 0", config.flops_per_second);
   const std::vector<SweepCell> cells = checked_cells(config, world);
   const auto trainer = world.split(world.rank() / narrow<int>(config.ranks_per_run), world.rank());
-  log::set_level(log::Level::error);
-  const Rates rates(cells, config, *trainer);
-  log::set_level(log::Level::info);
+  const Rates rates = [&] {
+    const log::LevelScope quiet(log::Level::error);
+    return Rates(cells, config, *trainer);
+  }();
   const double tokens = held_out_tokens(config.run),
                trainers = ratio(world.size(), config.ranks_per_run);
   size_t width = 4;

@@ -158,7 +158,7 @@ class Sweep {
   // "" where there is a checkpoint that can be used, or none at all. The run itself tells which
   // ones it passes over.
   std::string why_no_start(const CellFolder& folder) const {
-    const LogLevelScope quiet(log::Level::error);
+    const log::LevelScope quiet(log::Level::error);
     const std::string text =
         refusal_of([&] { checkpoint::find_checkpoint(folder.checkpoints(), *trainer_); });
     return in_one_line(text.substr(0, text.rfind('\n')));  // without the advice to name another one
@@ -166,7 +166,8 @@ class Sweep {
 
   // Our own bugs end the job.
   Attempt attempt_at(size_t index) const {
-    const LogLevelScope quiet(config_.verbose ? log::Level::info : log::Level::warn);
+    // The lines of a cell's own run are for its metrics; only what needs attention is shown.
+    const log::LevelScope quiet(config_.verbose ? log::Level::info : log::Level::warn);
     const auto ends_the_job = [&](ExitCode code, const std::exception& error) {
       return Error(code, fmt::format("cell {}: {}", cells_[index].name, error.what()));
     };
@@ -248,15 +249,6 @@ class Sweep {
     }
     return outcome;
   }
-
-  // The lines of a cell's own run are for its metrics; only what needs attention is shown.
-  class LogLevelScope {
-   public:
-    explicit LogLevelScope(log::Level least) { log::set_level(least); }
-    ~LogLevelScope() { log::set_level(log::Level::info); }
-    LogLevelScope(const LogLevelScope&) = delete;
-    LogLevelScope& operator=(const LogLevelScope&) = delete;
-  };
 
   const SweepConfig& config_;
   Group& world_;
