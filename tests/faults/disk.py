@@ -110,9 +110,14 @@ class Disk:
         for number, (kind, path, other, synced) in enumerate(self.journal):
             if synced or number < survives:
                 apply(names, kind, path, other)
-        return {
-            path: file for path, file in names.items() if path == self.folder or within(names, path)
-        }
+        return {path: file for path, file in names.items() if self.reachable(names, path)}
+
+    def reachable(self, names, path):
+        """Whether all the folders that the path is in are there, and are folders."""
+        if path == self.folder:
+            return True
+        parent = os.path.dirname(path)
+        return parent in names and names[parent] is None and self.reachable(names, parent)
 
     def lose_power(self, target, seed, torn):
         """Writes what is left to the new folder `target`."""
@@ -125,12 +130,6 @@ class Disk:
                 continue
             with open(place, "wb") as out:
                 out.write(file.torn(draw) if torn else file.synced)
-
-
-def within(names, path):
-    """Whether the folder that the path is in is there, and is one."""
-    parent = os.path.dirname(path)
-    return parent in names and names[parent] is None
 
 
 def apply(names, kind, path, other):
