@@ -27,25 +27,33 @@ Progress::Progress(int64_t first, int64_t total, double peak_flops)
 
 void Progress::step_done(int64_t done, const StepResult& result) {
   const double now = steady_seconds();
-  step_ = {std::max(1e-9, now - last_), result.tokens, result.flops};
-  tokens_ += result.tokens;
+  step_ = {std::max(1e-9, now - last_), result.tokens, result.links, result.flops};
+  all_.tokens += result.tokens;
+  all_.links += result.links;
+  all_.seconds = now - start_;
   last_ = now;
   done_ = done;
   // The mean over the first steps, later one that forgets: evaluations and other jobs on the
   // machine come and go.
   const double weight = std::max(ratio(1, ++made_), 0.02);
-  for (double Work::*part : {&Work::seconds, &Work::tokens, &Work::flops})
+  for (double Work::*part : {&Work::seconds, &Work::tokens, &Work::links, &Work::flops})
     average_.*part += weight * (step_.*part - average_.*part);
+}
+
+std::string Progress::rate_text(const Work& work) {
+  const double seconds = std::max(1e-9, work.seconds);
+  const std::string text = readable_count(work.tokens / seconds) + " tokens/s";
+  return work.links > 0 ? fmt::format("{}  {} links/s", text, readable_count(work.links / seconds))
+                        : text;
 }
 
 std::string Progress::line(const StepResult& result, double lr) const {
   const int width = static_cast<int>(std::to_string(total_).size());
-  return fmt::format(
-      "step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {} tokens/s  {}  ETA {}", done_,
-      width, total_, shown_number(result.loss), shown_number(result.grad_norm), lr,
-      readable_count(average_.tokens / average_.seconds),
-      speed_text(average_.flops / average_.seconds, peak_flops_),
-      readable_seconds(average_.seconds * static_cast<double>(total_ - done_)));
+  return fmt::format("step {:>{}}/{}  loss {:.4f}  grad_norm {:.3f}  lr {:.2e}  {}  {}  ETA {}",
+                     done_, width, total_, shown_number(result.loss),
+                     shown_number(result.grad_norm), lr, rate_text(average_),
+                     speed_text(average_.flops / average_.seconds, peak_flops_),
+                     readable_seconds(average_.seconds * static_cast<double>(total_ - done_)));
 }
 
 NamedValues Progress::values(const StepResult& result, double lr) const {
@@ -56,6 +64,7 @@ NamedValues Progress::values(const StepResult& result, double lr) const {
                      {"seconds", step_.seconds},
                      {"tokens_per_second", step_.tokens / step_.seconds},
                      {"model_flops_per_second", flops}};
+  if (step_.links > 0) values.emplace_back("links_per_second", step_.links / step_.seconds);
   for (const auto& [name, value] : memory_values()) values.emplace_back(name, value);
   if (peak_flops_ > 0) values.emplace_back("share_of_peak", flops / peak_flops_);
   if (!result.applied) values.emplace_back("skipped", 1);
@@ -63,9 +72,8 @@ NamedValues Progress::values(const StepResult& result, double lr) const {
 }
 
 std::string Progress::summary() const {
-  const double seconds = last_ - start_;
-  return fmt::format("{} steps, {} tokens in {}, {} tokens/s", made_, readable_count(tokens_),
-                     readable_seconds(seconds), readable_count(tokens_ / std::max(seconds, 1e-9)));
+  return fmt::format("{} steps, {} tokens in {}, {}", made_, readable_count(all_.tokens),
+                     readable_seconds(all_.seconds), rate_text(all_));
 }
 
 }  // namespace skein::train

@@ -153,6 +153,7 @@ Replica::StepWork Replica::step_work(const PipelineStep& work, bool differs) {
     const bool two_sided = batch.source.tokens.defined();
     const double tokens = batch.tokens.size();
     made.tokens += two_sided ? tokens + batch.source.tokens.size() : tokens;
+    made.links += static_cast<double>(data::count_links(batch));
     made.flops += tokens * flops_(batch.length(), two_sided ? batch.source.length() : 0) +
                   flops_.further_pairs(pairs_ahead(batch));
     longest_ = std::max(longest_, batch.length());
@@ -161,7 +162,8 @@ Replica::StepWork Replica::step_work(const PipelineStep& work, bool differs) {
   const auto over_ranks = [&](double own) {
     return differs ? mesh_.dp().sum(own) : own * mesh_.dp().size();
   };
-  return {made.place_scale, over_ranks(made.tokens), over_ranks(made.flops)};
+  return {made.place_scale, over_ranks(made.tokens), over_ranks(made.links),
+          over_ranks(made.flops)};
 }
 
 Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan,
@@ -247,21 +249,21 @@ StepResult Replica::learn(const data::Batch& batch, int64_t number, double lr, d
   const Span span("step");
   const WhereScope step = WhereScope::step(number + 1);
   StepResult result;
-  const auto [place_scale, tokens, flops] =
-      backpropagate(pipeline_, plan_, batch, number, loss_scale);
-  result.tokens = tokens;
-  result.flops = flops;
+  const StepWork made = backpropagate(pipeline_, plan_, batch, number, loss_scale);
+  result.tokens = made.tokens;
+  result.links = made.links;
+  result.flops = made.flops;
   if (auxiliary) add_auxiliary(*auxiliary, number, loss_scale, result);
   // Devices learn while their losses are asked for, unless it hangs on these.
   const bool first = std::isfinite(most.loss);
   const double beside = auxiliary ? auxiliary->coefficient * result.auxiliary : 0;
-  if (first) add_terms(place_scale, result);
+  if (first) add_terms(made.place_scale, result);
   {
     const Span update("optimizer");
     result.grad_norm =
         optimizer_.step(lr, 1 / loss_scale, {most.grad_norm, most.loss - result.loss - beside});
   }
-  if (!first) add_terms(place_scale, result);
+  if (!first) add_terms(made.place_scale, result);
   result.applied = optimizer_.applied();
   result.loss += optimizer_.ridge_loss() + beside;
   return result;

@@ -9,12 +9,17 @@ small=(--model.architecture=graph --model.d_model=16 --model.n_layers=2 --model.
 "$data" graphs --graphs.make=skip-links --graphs.count=5 --graphs.walks=8 --graphs.folds=5 --run.quiet --output.path=skips.h5
 expect 0 "(10 graphs)" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --graph.fold=2 --train.steps=300 --train.global_batch=10 \
   --train.micro_batch=5 --run.dir=skips
+cp output skips.log
 expect 0 "(10 graphs)" "$skein" eval --checkpoint.path=skips --data.test=skips.h5 --graph.fold=2 --eval.output=found.json
 python3 - <<'PY' || die "walks do not tell the circles apart"
 import json
 found = json.load(open("found.json"))
 assert found["accuracy"] > 0.5 and found["samples"] == 10, found
+# 41 nodes and 164 links of each of ten graphs a step
+last = [json.loads(line) for line in open("skips/metrics.jsonl") if "grad_norm" in line][-1]
+assert abs(last["links_per_second"] * last["seconds"] - 1640) < 1, last
 PY
+grep -q " tokens/s  .* links/s  " skips.log || die "the log does not tell links"
 expect 0 "(10 graphs)" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --graph.fold=2 --graph.inputs=one --train.steps=60 \
   --train.global_batch=10 --train.micro_batch=5 --run.dir=blind
 expect 0 "accuracy 0.1000" "$skein" eval --checkpoint.path=blind --data.test=skips.h5 --graph.fold=2

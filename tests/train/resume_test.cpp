@@ -375,6 +375,22 @@ TEST(Progress, CountsTheStepsThatItSaw) {
   EXPECT_TRUE(progress.summary().starts_with("4 steps, 400 tokens in ")) << progress.summary();
 }
 
+TEST(Progress, TellsLinksOfGraphs) {
+  StepResult result;
+  result.tokens = 100;
+  Progress progress(0, 20, 0);
+  progress.step_done(1, result);
+  EXPECT_EQ(progress.line(result, 1e-3).find("links"), std::string::npos);
+  EXPECT_EQ(value_named(progress.values(result, 1e-3), "links_per_second"), 0);
+  result.links = 400;
+  progress.step_done(2, result);
+  EXPECT_NE(progress.line(result, 1e-3).find(" links/s  "), std::string::npos);
+  EXPECT_TRUE(progress.summary().ends_with(" links/s")) << progress.summary();
+  const NamedValues values = progress.values(result, 1e-3);
+  EXPECT_NEAR(value_named(values, "links_per_second"), 4 * value_named(values, "tokens_per_second"),
+              1e-6);
+}
+
 TEST(Progress, SaysThatThereIsNoNumberWithoutASign) {
   StepResult result;
   result.loss = -std::nan("");

@@ -22,7 +22,7 @@ class Progress {
   // Call after every step.
   void step_done(int64_t done, const StepResult& result);
   // "step  120/2000  loss 3.4021  grad_norm 0.81  lr 1.9e-03  5.1k tokens/s  112 GFLOP/s (38% of
-  // peak)  ETA 4m10s"
+  // peak)  ETA 4m10s"; of graphs "5.1k tokens/s  20k links/s"
   std::string line(const StepResult& result, double lr) const;
   // Of the last step, for metrics.jsonl.
   NamedValues values(const StepResult& result, double lr) const;
@@ -31,15 +31,17 @@ class Progress {
 
  private:
   struct Work {
-    double seconds = 0, tokens = 0, flops = 0;
+    double seconds = 0, tokens = 0, links = 0, flops = 0;
   };
+
+  static std::string rate_text(const Work& work);
 
   int64_t made_ = 0;  // steps, those that a rollback has made once more included
   int64_t done_, total_;
   double peak_flops_;
   double start_, last_;  // steady_seconds()
-  Work step_, average_;  // the last step, and the mean of recent ones
-  double tokens_ = 0;    // of all steps
+  // The last step, the mean of recent ones, and all, with the time between them.
+  Work step_, average_, all_;
 };
 
 }  // namespace skein::train

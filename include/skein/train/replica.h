@@ -43,6 +43,7 @@ struct StepResult {
   double auxiliary = 0;            // mean loss of the auxiliary batch, without its coefficient
   double grad_norm = 0;            // before clipping
   double tokens = 0;    // of the batch that went through the model on all ranks, padding included
+  double links = 0;     // of its graphs, padding left out
   double flops = 0;     // model FLOPs by TokenFlops, the auxiliary batch included
   bool applied = true;  // false: the norm was not finite, or a spike, and nothing was changed
 };
@@ -84,7 +85,7 @@ class Replica {
  private:
   struct StepWork {
     double place_scale = 1;  // the share of a place in the mean loss
-    double tokens = 0, flops = 0;
+    double tokens = 0, links = 0, flops = 0;
   };
   StepResult learn(const data::Batch& batch, int64_t number, double lr, double loss_scale,
                    const AuxiliaryBatch* auxiliary, const SpikeDetector::Limits& most);

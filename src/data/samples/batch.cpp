@@ -59,6 +59,18 @@ void keep_columns(Tensor& part, int64_t of, int64_t count) {
   part = first_columns(part, count);
 }
 
+}  // namespace
+
+int64_t count_links(const Sequence& sequence) {
+  int64_t count = 0;
+  if (!sequence.links.defined()) return count;
+  const auto ends = sequence.links.span<int32_t>();
+  for (size_t i = 0; i < ends.size(); i += 2) count += ends[i] >= 0;
+  return count;
+}
+
+namespace {
+
 // Links that the sample with the most of them has, at least 1.
 int64_t most_links(const Tensor& links) {
   const int64_t columns = links.dim(1);

@@ -27,6 +27,7 @@ constexpr Pattern kPatterns[] = {
     {"*_seconds", {NumberGroup::speed, "s"}},
     {"*tokens_per_second", {NumberGroup::speed}},
     {"*flops_per_second", {NumberGroup::speed}},
+    {"links_per_second", {NumberGroup::speed}},
     {"share_of_peak", {NumberGroup::speed}},
     {"generation_share", {NumberGroup::speed}},
     {"scoring_share", {NumberGroup::speed}},

@@ -58,6 +58,7 @@ TEST_F(GraphSamplesTest, HoldNodesLinksAndLabels) {
   EXPECT_EQ(values<int32_t>(batch.segments), (std::vector<int32_t>{0, 0, 0, 0, -1, -1}));
   EXPECT_EQ(values<int32_t>(batch.links),
             (std::vector<int32_t>{0, 1, 1, 0, 1, 2, 2, 1, -1, -1, -1, -1, -1, -1, -1, -1}));
+  EXPECT_EQ(count_links(batch), 4);
   EXPECT_EQ(values<int32_t>(batch.link_kinds), (std::vector<int32_t>{0, 0, 1, 1, -1, -1, -1, -1}));
   // categories C, N, O and behind them the colours of round 0, which are alike
   EXPECT_EQ(values<int32_t>(batch.bags),
@@ -70,6 +71,7 @@ TEST_F(GraphSamplesTest, HoldNodesLinksAndLabels) {
   EXPECT_EQ(small.bags.shape(), (Shape{1, 1, 2}));
   EXPECT_EQ(small.features.shape(), (Shape{1, 1, 2}));
   EXPECT_EQ(small.links.shape(), (Shape{1, 4, 2}));
+  EXPECT_EQ(count_links(small), 0);
 }
 
 // Colours are numbered in each store: what the numbers of another one stand for is not known.

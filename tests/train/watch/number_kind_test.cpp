@@ -17,7 +17,8 @@ TEST(NumberKind, KnowsWhatNumbersAreAbout) {
     EXPECT_EQ(group(name), "learning") << name;
   for (const char* name : {"reward", "score_length", "kl", "kl_beta", "chosen_reward", "entropy"})
     EXPECT_EQ(group(name), "rewards") << name;
-  for (const char* name : {"seconds", "tokens_per_second", "peak_memory_bytes", "share_of_peak"})
+  for (const char* name :
+       {"seconds", "tokens_per_second", "links_per_second", "peak_memory_bytes", "share_of_peak"})
     EXPECT_EQ(group(name), "speed") << name;
   for (const char* name : {"accuracy", "", "what nobody knows"})
     EXPECT_EQ(group(name), "scores") << name;

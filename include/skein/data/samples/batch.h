@@ -60,6 +60,9 @@ struct Batch : Sequence {
   Tensor place_rows, row_places;  // [B*P], [B*T] i32
 };
 
+// Links of all rows, padding left out; 0 of what has none.
+int64_t count_links(const Sequence& sequence);
+
 // [rows, columns] i32, all of them `value`.
 Tensor filled(int64_t rows, int64_t columns, int32_t value);
 
