@@ -58,7 +58,7 @@ constexpr Known kKnown[] = {
     {"graphs",
      "colours communities community_nodes count directed distance_nodes distances "
      "duplicates edges feature_kind features folds format fractions header height id "
-     "inside label label_kind laplacian link_fractions link_kind link_value links make nodes "
+     "inside label label_kind laplacian link_fractions link_kind links make nodes "
      "outside seed self_loops split vocabulary walks width"},
     {"images",
      "background channels classes fit format header label labelled labels path resampling size"},

@@ -15,16 +15,13 @@
 namespace skein::data {
 namespace {
 
-constexpr GraphPart kAllParts[] = {GraphPart::node_category, GraphPart::node_bag,
-                                   GraphPart::node_number,   GraphPart::node_label,
-                                   GraphPart::node_split,    GraphPart::link_category,
-                                   GraphPart::link_number,   GraphPart::link_label,
-                                   GraphPart::label,         GraphPart::split};
+constexpr GraphPart kAllParts[] = {
+    GraphPart::node_category, GraphPart::node_bag,   GraphPart::node_number,
+    GraphPart::node_label,    GraphPart::node_split, GraphPart::link_category,
+    GraphPart::link_number,   GraphPart::label,      GraphPart::split};
 constexpr size_t kMostNames = size_t{1} << 24;
 
-bool is_label(GraphPart part) {
-  return part == GraphPart::node_label || part == GraphPart::link_label || part == GraphPart::label;
-}
+bool is_label(GraphPart part) { return part == GraphPart::node_label || part == GraphPart::label; }
 bool is_split(GraphPart part) { return part == GraphPart::node_split || part == GraphPart::split; }
 
 bool fits_float(double value) {
@@ -164,9 +161,7 @@ void GraphBuilder::add(ReadGraph&& read) {
               read.graph.name, told, rows, name_of(categories));
   };
   fits(read.node_lists, GraphPart::node_category, read.graph.nodes);
-  const GraphPart links =
-      config_.link_value == LinkValue::label ? GraphPart::link_label : GraphPart::link_category;
-  fits(read.link_lists, links, std::ssize(read.edges));
+  fits(read.link_lists, GraphPart::link_category, std::ssize(read.edges));
   read_.push_back(std::move(read));
 }
 
@@ -354,13 +349,10 @@ GraphSet GraphBuilder::finish() {
   require(!read_.empty(), "{} hold no graph", listed(config_.inputs));
   settle_lists(&ReadGraph::node_lists, GraphPart::node_bag, GraphPart::node_number);
   settle_lists(&ReadGraph::label_lists, GraphPart::label, GraphPart::label);
-  const bool labels = config_.link_value == LinkValue::label;
-  const GraphPart links = labels ? GraphPart::link_label : GraphPart::link_number;
-  settle_lists(&ReadGraph::link_lists, links, links);
+  settle_lists(&ReadGraph::link_lists, GraphPart::link_number, GraphPart::link_number);
   settle_numbers(GraphPart::node_category, GraphPart::node_number);
   settle_numbers(GraphPart::link_category, GraphPart::link_number);
-  for (const GraphPart part : {GraphPart::node_label, GraphPart::link_label, GraphPart::label})
-    settle_numbers(part, part);
+  for (const GraphPart part : {GraphPart::node_label, GraphPart::label}) settle_numbers(part, part);
   for (const GraphPart part : kAllParts)
     if (!is_split(part)) settle_names(part);
   for (const GraphPart part : {GraphPart::node_split, GraphPart::split}) settle_split(part);

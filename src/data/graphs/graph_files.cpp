@@ -67,10 +67,7 @@ void bind_kinds(Options& options, GraphFilesConfig& c) {
                      {{"auto", LabelKind::automatic},
                       {"class", LabelKind::classes},
                       {"number", LabelKind::numbers}},
-                     "of nodes, links and graphs; auto: numbers where some have a fraction");
-  options.add_choice("graphs.link_value", c.link_value,
-                     {{"features", LinkValue::features}, {"label", LinkValue::label}},
-                     "what stands beside the two nodes of a link");
+                     "of nodes and graphs; auto: numbers where some have a fraction");
 }
 
 void bind_links(Options& options, GraphFilesConfig& c) {

@@ -37,14 +37,12 @@ class Keys {
 };
 
 // What is known of a link: the last of [from, to, ...]. Several numbers are a list.
-void add_link_value(const Json& link, const GraphFilesConfig& config, const std::string& where,
-                    GraphBuilder& into, ReadGraph& read) {
-  const GraphPart part =
-      config.link_value == LinkValue::label ? GraphPart::link_label : GraphPart::link_category;
+void add_link_value(const Json& link, const std::string& where, GraphBuilder& into,
+                    ReadGraph& read) {
   Json value;  // null: nothing is known
   if (link.size() == 3) value = link[2];
   if (link.size() > 3) value = Json::array_t(link.begin() + 2, link.end());
-  into.add_value(read, part, read.link_lists, value, where);
+  into.add_value(read, GraphPart::link_category, read.link_lists, value, where);
 }
 
 void add_links(const Json& links, const GraphFilesConfig& config, const std::string& where,
@@ -57,7 +55,7 @@ void add_links(const Json& links, const GraphFilesConfig& config, const std::str
             where, excerpt(link.dump()));
     read.edges.push_back({whole<int64_t>(link[0], config.links_key, where),
                           whole<int64_t>(link[1], config.links_key, where), 0});
-    add_link_value(link, config, where, into, read);
+    add_link_value(link, where, into, read);
   }
 }
 
@@ -151,7 +149,7 @@ void read_link_rows(const std::string& path, const GraphFilesConfig& config, Gra
       link.push_back(width == 3 && !parsed_number<double>(row.fields[i])
                          ? Json(row.fields[i])
                          : Json(finite_number(row.fields[i], where, "a link's value")));
-    add_link_value(link, config, where, into, read);
+    add_link_value(link, where, into, read);
   }
 }
 

@@ -10,8 +10,7 @@
 namespace skein::data {
 namespace {
 
-constexpr GraphPart kLinkParts[] = {GraphPart::link_category, GraphPart::link_number,
-                                    GraphPart::link_label};
+constexpr GraphPart kLinkParts[] = {GraphPart::link_category, GraphPart::link_number};
 
 struct Arc {
   int64_t row, column, edge;  // edge: -1 for a loop that was added

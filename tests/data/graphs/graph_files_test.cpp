@@ -251,10 +251,8 @@ TEST(GraphFiles, TablesOfLinks) {
   const GraphSet set = read_graphs(config);
   EXPECT_EQ(neighbours_of(set.graphs[0]), (NodeRows{{1, 2}, {0}, {0}}));
   EXPECT_EQ(set.graphs[0].of(GraphPart::link_number).numbers, (Floats{0.5, 2, 0.5, 2}));
-  config.link_value = LinkValue::label;
-  EXPECT_EQ(read_graphs(config).of(GraphPart::link_label).width, 1);
-  config.labels = LabelKind::classes;
-  EXPECT_EQ(read_graphs(config).of(GraphPart::link_label).names, (Words{"0.5", "2"}));
+  config.links = LabelKind::classes;
+  EXPECT_EQ(read_graphs(config).of(GraphPart::link_category).names, (Words{"0.5", "2"}));
   write_file(scratch.file("a.csv"), "from,to\n,9\n");
   expect_error(ExitCode::usage, {"a.csv:2", "name of a node is empty"},
                [&] { read_graphs(config); });

@@ -135,16 +135,14 @@ TEST(GraphStore, TakesTheKindsOfAnother) {
   EXPECT_EQ(places.records().categories(places.records().column("node_bag"), 0), (Ids{0}));
 }
 
-TEST(GraphStore, HasNoLinksWhereAnotherHasLabelledOnes) {
+TEST(GraphStore, HasNoLinksWhereAnotherHasSomeOfCategories) {
   const Scratch scratch;
   write_file(scratch.file("all.jsonl"), R"({"nodes":["C","N"],"edges":[[0,1,"a"]]})");
   GraphStoreConfig all;
   all.files.inputs = {scratch.file("all.jsonl")};
-  all.files.link_value = LinkValue::label;
   all.output = scratch.file("all.h5");
   write_graph_store(all);
-  GraphStoreConfig more = by_vocabulary(scratch, R"({"nodes":["N"],"edges":[]})", all.output);
-  more.files.link_value = LinkValue::label;
+  const GraphStoreConfig more = by_vocabulary(scratch, R"({"nodes":["N"],"edges":[]})", all.output);
   EXPECT_EQ(made_store(more).categories(GraphPart::node_category, 0), (Ids{1}));
 }
 

@@ -20,15 +20,14 @@ enum class GraphPart {
   node_split,
   link_category,
   link_number,
-  link_label,
   link_split,  // of both ways of a pair alike
   label,
   split
 };
-inline constexpr size_t kGraphParts = 11;
+inline constexpr size_t kGraphParts = 10;
 inline constexpr std::array<const char*, kGraphParts> kGraphPartNames{
-    "node_category", "node_bag",   "node_number", "node_label", "node_split", "link_category",
-    "link_number",   "link_label", "link_split",  "label",      "split"};
+    "node_category", "node_bag",    "node_number", "node_label", "node_split",
+    "link_category", "link_number", "link_split",  "label",      "split"};
 constexpr const char* name_of(GraphPart part) { return kGraphPartNames[static_cast<size_t>(part)]; }
 constexpr bool is_of_nodes(GraphPart part) { return part <= GraphPart::node_split; }
 constexpr bool is_of_links(GraphPart part) {

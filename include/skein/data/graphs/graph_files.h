@@ -42,7 +42,6 @@ enum class FeatureKind {
 };
 // automatic: numbers where some have a fraction, else classes.
 enum class LabelKind { automatic, classes, numbers };
-enum class LinkValue { features, label };  // what a link's value beside its two nodes is
 enum class SelfLoops { keep, drop, add };  // add: one at each node that has none
 enum class Duplicates { refuse, keep, drop };
 
@@ -56,7 +55,6 @@ struct GraphFilesConfig {
   FeatureKind features = FeatureKind::automatic;
   LabelKind links = LabelKind::automatic;  // single values beside links
   LabelKind labels = LabelKind::automatic;
-  LinkValue link_value = LinkValue::features;
   bool directed = false;  // a link (a, b) has b gather from a, and not a from b
   SelfLoops self_loops = SelfLoops::keep;
   Duplicates duplicates = Duplicates::refuse;

@@ -7,7 +7,7 @@
 //   node_category, node_label, node_split      categories, a row a node
 //   node_bag, node_bag_starts                  categories, any number a node; u32, nodes + 1 rows
 //   node_number       f32 [numbers], a row a node; node_label too where labels are numbers
-//   link_category, link_number, link_label, link_split    the same of links, in the order of
+//   link_category, link_number, link_split                the same of links, in the order of
 //                     link_to
 //   label, split      of the graph: categories, or f32 [numbers]
 //   node_laplacian, node_walk, node_colour, pair_distance      positions.h
