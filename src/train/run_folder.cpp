@@ -1,7 +1,7 @@
 #include "skein/train/run_folder.h"
 
 #include <algorithm>
-#include <sstream>
+#include <string_view>
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
@@ -15,24 +15,38 @@ namespace skein::train {
 namespace {
 
 // A step's own line, its evaluation, and some more.
-constexpr std::ptrdiff_t kLastLines = 8;
+constexpr size_t kLastLines = 8;
 
-// What is no JSON of a step, such as a line that a crash cut, goes as well.
-std::vector<std::string> lines_up_to(const std::string& path, int64_t step) {
-  std::istringstream text(text_if_there(path).value_or(""));
-  std::vector<std::string> kept;
-  for (std::string line; std::getline(text, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    const auto found = json.is_object() ? json.find("step") : json.end();
-    if (found != json.end() && found->is_number_integer() && *found <= step) kept.push_back(line);
-  }
-  return kept;
+// Of what is no JSON of a step, such as a line that a crash cut, there is none.
+bool is_up_to(std::string_view line, int64_t step) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto found = json.is_object() ? json.find("step") : json.end();
+  return found != json.end() && found->is_number_integer() && *found <= step;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+// A run may have hundreds of megabytes of them: they are kept in the bytes that were read.
+std::string lines_up_to(const std::string& path, int64_t step) {
+  std::string text = text_if_there(path).value_or("");
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  auto kept = text.begin();
+  for (auto line = text.begin(); line != text.end();) {
+    const auto next = std::find(line, text.end(), '\n') + 1;
+    if (is_up_to({line, next}, step)) kept = std::copy(line, next, kept);
+    line = next;
+  }
+  text.erase(kept, text.end());
   return text;
+}
+
+std::vector<std::string> last_of(std::string_view lines) {
+  std::vector<std::string> made;
+  while (!lines.empty() && made.size() < kLastLines) {
+    lines.remove_suffix(1);
+    const size_t begin = lines.rfind('\n') + 1;
+    made.emplace_back(lines.substr(begin));
+    lines = lines.substr(0, begin);
+  }
+  return made;
 }
 
 }  // namespace
@@ -72,12 +86,11 @@ void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
 void RunFolder::open(const std::string& config, int64_t step) {
   const std::string config_path = path_ + "/config.ini", metrics_path = path_ + "/metrics.jsonl";
   make_directories(path_);
-  std::vector<std::string> lines = lines_up_to(metrics_path, step);
+  const std::string lines = lines_up_to(metrics_path, step);
   for (const std::string& path : {config_path, metrics_path}) remove_unfinished(path);
   replace_file(config_path, config);
-  metrics_.begin(metrics_path, joined(lines));
-  last_lines_ = {lines.end() - std::min<std::ptrdiff_t>(std::ssize(lines), kLastLines),
-                 lines.end()};
+  metrics_.begin(metrics_path, lines);
+  last_lines_ = last_of(lines);
   log_ = std::make_unique<log::LogFile>(path_ + "/run.log");
   if (tensorboard_) begin_events(config, step);
   sync_directory(path_);
@@ -113,7 +126,7 @@ void RunFolder::cut(int64_t step, Group& world) {
     if (!metrics_.is_open()) return;
     const std::string path = path_ + "/metrics.jsonl";
     metrics_.close();
-    metrics_.begin(path, joined(lines_up_to(path, step)));
+    metrics_.begin(path, lines_up_to(path, step));
     last_lines_.clear();
     unwritten_.clear();
     events_from_ = step + 1;
