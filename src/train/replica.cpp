@@ -21,6 +21,7 @@
 #include "skein/train/replica.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "skein/core/profile.h"
@@ -159,11 +160,12 @@ Replica::StepWork Replica::step_work(const PipelineStep& work, bool differs) {
     longest_ = std::max(longest_, batch.length());
     if (two_sided) longest_source_ = std::max(longest_source_, batch.source.length());
   }
-  const auto over_ranks = [&](double own) {
-    return differs ? mesh_.dp().sum(own) : own * mesh_.dp().size();
-  };
-  return {made.place_scale, over_ranks(made.tokens), over_ranks(made.links),
-          over_ranks(made.flops)};
+  const Tensor all = Tensor::zeros({3}, DType::f64);
+  std::ranges::copy(std::array{made.tokens, made.links, made.flops}, all.data<double>());
+  if (differs) mesh_.dp().all_reduce_sum(all).wait();
+  const double same = differs ? 1 : mesh_.dp().size();
+  const auto sum = all.span<double>();
+  return {made.place_scale, same * sum[0], same * sum[1], same * sum[2]};
 }
 
 Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan,
