@@ -239,7 +239,7 @@ kernels::Pattern Attention::pattern_in_segments(const Var& q, int64_t first_head
   kernels::Pattern made = own_pattern(q, 0, first_head);
   made.query_segments = made.key_segments = segments;
   if (!made.lists.size || !segments.defined()) return made;
-  if (const Tensor begins = begins_of(segments.to(Device{})); begins.defined())
+  if (const Tensor begins = begins_of(segments.to(Device{}), spec_.causal); begins.defined())
     made.lists = lists_on(segments.device(),
                           lists_of_segments(spec_.sight, spec_.causal,
                                             shape_of(q, spec_.block, 0, first_head), begins));

@@ -146,14 +146,15 @@ Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape) 
   return made;
 }
 
-Tensor begins_of(const Tensor& segments) {
+Tensor begins_of(const Tensor& segments, bool causal) {
   if (!segments.defined()) return {};
   const Tensor made = Tensor::zeros(segments.shape(), DType::i32);
   const int32_t* of = segments.data<int32_t>();
   int32_t* begins = made.data<int32_t>();
   for (int64_t i = 0; i < made.size(); ++i) {
     const int64_t place = i % segments.dim(1);
-    begins[i] = place > 0 && of[i] == of[i - 1] ? begins[i - 1] : narrow<int32_t>(place);
+    const bool goes_on = place > 0 && (of[i] == of[i - 1] || (causal && of[i] < 0));
+    begins[i] = goes_on ? begins[i - 1] : narrow<int32_t>(place);
   }
   return std::any_of(begins, begins + made.size(), std::identity()) ? made : Tensor();
 }

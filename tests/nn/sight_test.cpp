@@ -150,6 +150,9 @@ TEST(Marks, CountFromTheBeginningOfASegment) {
             (std::vector<int32_t>{0, 0, 0, 0, 0, 0, 0, 0, 0, 4}))
       << "padding is a segment";
   EXPECT_FALSE(begins_of(two_rows().segments.rows(0, 1)).defined()) << "it begins with its row";
+  EXPECT_FALSE(begins_of(two_rows().segments, true).defined()) << "nor does padding for a decoder";
+  const Tensor padded = Tensor::from(std::vector<int32_t>{0, 0, 1, -1, -1}, {1, 5});
+  EXPECT_EQ(numbers(begins_of(padded, true)), (std::vector<int32_t>{0, 0, 2, 2, 2}));
   EXPECT_EQ(numbers(marks_of({.first = 1}, rows)),
             (std::vector<int32_t>{1, 0, 1, 0, 0, 0, 1, 0, 1, 0}));
   EXPECT_EQ(numbers(marks_of({.first = 0, .every = 2}, rows)),

@@ -66,8 +66,9 @@ struct SightShape {
 kernels::Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape);
 
 // [B,T] i32 in host memory, of segments [B,T] i32 there: of each token the place in its row where
-// its segment begins; padding is one, too. Undefined where all are 0 or there are no segments.
-Tensor begins_of(const Tensor& segments);
+// its segment begins. Padding is one, too, but for a causal sight, which sees nothing of what is
+// behind it. Undefined where all are 0 or there are no segments.
+Tensor begins_of(const Tensor& segments, bool causal = false);
 // Of a pattern of so many queries that has lists: lists of the blocks of each segment, as if it
 // stood alone in a row. In host memory.
 kernels::BlockLists lists_of_segments(const SightSpec& spec, bool causal, const SightShape& shape,
