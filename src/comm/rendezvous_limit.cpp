@@ -51,11 +51,12 @@ void RendezvousLimit::end(const Launch& launch, int seconds, const std::string& 
   log::write(
       log::Level::error,
       fmt::format(
-          "rank {} (host {}) has waited {} s {}: another rank has ended or stands still, or a "
-          "program of the job does not start MPI. Look for the first error of the job and at the "
+          "rank {} (host {}) has waited {} s {}: another rank has ended or stands still{}. Look "
+          "for the first error of the job and at the "
           "hosts of its other ranks, then start it again. Where ranks may take longer to come, "
           "raise SKEIN_RENDEZVOUS_TIMEOUT",
-          launch.rank, host_name(), seconds, where));
+          launch.rank, host_name(), seconds, where,
+          launch.over_tcp ? "" : ", or a program of the job does not start MPI"));
   std::_Exit(code);
 }
 

@@ -203,13 +203,14 @@ std::unique_ptr<Group> start_world() {
 }
 
 int cores_per_rank(Group& world) {
+  const RendezvousLimit limit(detect_launch(), tcp::rendezvous_timeout(), "in the first exchanges");
   const auto hosts = hosts_of(world);
   const std::string binding = own_binding();
   if (binding.empty()) return 1;
   const Host& host = hosts.at(host_of(binding));
-  const double limit = host_limits().cores;
+  const double granted = host_limits().cores;
   const int cores = CPU_COUNT(&host.cores),
-            used = limit > 0 ? std::min(cores, static_cast<int>(limit)) : cores;
+            used = granted > 0 ? std::min(cores, static_cast<int>(granted)) : cores;
   return std::max(1, used / host.ranks);
 }
 
