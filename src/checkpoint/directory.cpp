@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 #include <string_view>
@@ -25,12 +24,8 @@ constexpr char kTemporary[] = "tmp-", kTrash[] = "trash-", kGeneration[] = "gene
 // Digits only: no sign, no space, nothing behind them. A larger number than any of ours is none of
 // ours.
 std::optional<int64_t> number(std::string_view text, size_t digits) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.size() < digits ||
-      value < 0 || value > kMost)
-    return {};
-  return value;
+  const auto value = parsed_number<int64_t>(text);
+  return value && text.size() >= digits && *value >= 0 && *value <= kMost ? value : std::nullopt;
 }
 
 std::optional<int64_t> generation_of(const std::string& name) {

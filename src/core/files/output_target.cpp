@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {
@@ -31,10 +31,7 @@ int own_descriptor(const fs::path& path) {
   const fs::path own = fs::canonical("/proc/self/fd", error);
   if (error || fs::canonical(path.has_parent_path() ? path.parent_path() : ".", error) != own)
     return -1;
-  const std::string name = path.filename().string();
-  int number = -1;
-  const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return fault == std::errc() && end == name.data() + name.size() ? number : -1;
+  return parsed_number<int>(path.filename().string()).value_or(-1);
 }
 
 std::pair<Occupant, const char*> occupant_of(const struct stat& status) {

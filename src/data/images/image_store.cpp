@@ -1,7 +1,6 @@
 #include "skein/data/images/image_store.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "skein/core/clock.h"
 #include "skein/core/error.h"
@@ -20,11 +19,9 @@ constexpr size_t kBatchImages = 64, kBatchFiles = 8, kBatchValues = size_t{1} <<
 constexpr int64_t kMostSide = 65536;
 
 int64_t side_of(std::string_view text, const std::string& whole) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(
-      error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= kMostSide,
-      "images.size={} is no size; give a side from 1 to {}, or HEIGHTxWIDTH", whole, kMostSide);
+  const int64_t value = parsed_number<int64_t>(text).value_or(0);
+  require(value >= 1 && value <= kMostSide,
+          "images.size={} is no size; give a side from 1 to {}, or HEIGHTxWIDTH", whole, kMostSide);
   return value;
 }
 

@@ -1,7 +1,6 @@
 #include "skein/data/records/examples.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -81,11 +80,11 @@ void check_label(LabelledExample& example, const ExamplesConfig& config, const s
   require(text::valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line,
           excerpt(label));
   if (!config.numbers) return;
-  const char* end = label.data() + label.size();
-  const auto [stop, error] = std::from_chars(label.data(), end, example.value);
-  require(error == std::errc() && stop == end && std::isfinite(example.value),
+  const auto value = parsed_number<double>(label);
+  require(value && std::isfinite(*value),
           "{}:{}: the label \"{}\" is no number like 3, -0.25 or 1e-3", name, example.line,
           excerpt(label));
+  example.value = *value;
 }
 
 std::string where_of(const LabelledExample& example, const ExamplesConfig& config) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "skein/core/error.h"
@@ -88,9 +87,8 @@ class TableExamples final : public ExampleSource {
   }
 
   size_t by_number(const std::string& role, const std::string& column) const {
-    size_t number = 0;
-    const auto result = std::from_chars(column.data(), column.data() + column.size(), number);
-    require(result.ec == std::errc() && number >= 1 && number <= first_.size(),
+    const size_t number = parsed_number<size_t>(column).value_or(0);
+    require(number >= 1 && number <= first_.size(),
             "{}:{}: the {} column is number {}, but the first row has {} columns, from 1: {}",
             name_, first_line_, role, excerpt(column), first_.size(), listed(first_));
     return number - 1;

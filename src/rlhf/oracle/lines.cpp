@@ -1,6 +1,5 @@
 #include "lines.h"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -17,11 +16,8 @@ constexpr size_t kShownBytes = 60;
 
 std::optional<double> decimal(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  const auto value = parsed_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<double> decimal_or_fraction(std::string_view text) {
@@ -76,13 +72,11 @@ double OracleLine::number_within(const std::string& word, const std::string& wha
 
 int64_t OracleLine::whole(const std::string& word, const std::string& what, int64_t least,
                           int64_t most) const {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool fits =
-      error == std::errc() && end == word.data() + word.size() && value >= least && value <= most;
-  require_that(fits, "{} is '{}'; it must be a whole number between {} and {}", what,
-               shown_word(word), least, most);
-  return value;
+  const auto value = parsed_number<int64_t>(word);
+  require_that(value && *value >= least && *value <= most,
+               "{} is '{}'; it must be a whole number between {} and {}", what, shown_word(word),
+               least, most);
+  return *value;
 }
 
 std::vector<OracleLine> oracle_lines(const std::string& text, const std::string& origin) {

@@ -1,7 +1,6 @@
 #include "result_columns.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "skein/core/error.h"
@@ -15,12 +14,11 @@ double number_of(const std::string& text, const std::string& path, int64_t line,
   std::string digits = trimmed(text);
   if (digits.starts_with('+')) digits.erase(0, 1);
   if (digits.empty()) return kUnknown;
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  require(error == std::errc() && end == digits.data() + digits.size(),
+  const auto value = parsed_number<double>(digits);
+  require(value.has_value(),
           "{}:{}: \"{}\" in column {} is no number that can be read; write it as 1234.5 or 1.2e9",
           path, line, excerpt(text), column);
-  return value;
+  return *value;
 }
 
 bool next_row(data::TableReader& reader, data::TableRow& row, size_t fields,

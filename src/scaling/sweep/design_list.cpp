@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "skein/core/error.h"
@@ -60,10 +59,8 @@ class ListedCells {
   int64_t seed() const {
     const std::string value = text("seed");
     if (value.empty()) return config_.run.train.seed;
-    int64_t made = -1;
-    const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), made);
-    require(error == std::errc() && rest == value.data() + value.size() && made >= 0,
-            "{}: \"{}\" is no whole number from 0 on", where("seed"), value);
+    const int64_t made = parsed_number<int64_t>(value).value_or(-1);
+    require(made >= 0, "{}: \"{}\" is no whole number from 0 on", where("seed"), value);
     return made;
   }
 

@@ -1,11 +1,11 @@
 #include "design_specs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein::scaling::sweep {
 namespace {
@@ -164,13 +164,14 @@ std::vector<CellSpec> isoflop_specs(const SweepConfig& c) {
 
 ModelConfig model_of_shape(const std::string& text, const SweepConfig& c,
                            const std::string& origin) {
-  int64_t layers = 0, width = 0;
-  const char *end = text.data() + text.size(), *at = std::from_chars(text.data(), end, layers).ptr;
-  const bool parted = at < end && *at == 'x';
-  const auto last = parted ? std::from_chars(at + 1, end, width)
-                           : std::from_chars_result{at, std::errc::invalid_argument};
-  require(last.ec == std::errc() && last.ptr == end && layers > 0 && width > 0,
-          "{}: \"{}\" is no shape; write LAYERSxWIDTH, as 3x48", origin, text);
+  const size_t x = text.find('x');
+  const auto number = [](std::string_view part) {
+    return parsed_number<int64_t>(part).value_or(0);
+  };
+  const int64_t layers = number(text.substr(0, x)),
+                width = x == text.npos ? 0 : number(text.substr(x + 1));
+  require(layers > 0 && width > 0, "{}: \"{}\" is no shape; write LAYERSxWIDTH, as 3x48", origin,
+          text);
   return with_shape(c.run.model, layers, width, c.shape.d_head);
 }
 
