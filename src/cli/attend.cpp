@@ -223,7 +223,8 @@ int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
           config.input.empty() ? "there is neither" : "there are both");
   require(config.texts > 0, "attend.texts={} must be at least 1", config.texts);
   world = begin_world();
-  const train::TrainedModel model = train::open_trained_model(config.checkpoint, *world);
+  const train::TrainedModel model =
+      train::open_trained_model(config.checkpoint, config.parallel.timeout, *world);
   const Reads reads = model.model.architecture->reads();
   refuse_others(options, reads);
   if (reads == Reads::graphs) {

@@ -148,7 +148,8 @@ int chat_command(const std::vector<std::string>& args, std::unique_ptr<Group>& w
   if (command.max_tokens != 0) command.generate.max_tokens = command.max_tokens;
   check(command.generate);
   world = begin_world();
-  const train::TrainedModel source = train::open_trained_model(command.checkpoint, *world);
+  const train::TrainedModel source =
+      train::open_trained_model(command.checkpoint, command.parallel.timeout, *world);
   if (command.max_tokens == 0)
     command.generate.max_tokens = std::clamp<int64_t>(source.model.context / 2, 1, kLongestAnswer);
   chat(command, source, *world);

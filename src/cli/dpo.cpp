@@ -29,7 +29,8 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   settle_run(options, config.run, run);
   const train::TrainedModel reference =
       refers && run.goes_on
-          ? train::open_trained_model(config.run.checkpoint.load, *world, "checkpoint.load")
+          ? train::open_trained_model(config.run.checkpoint.load, config.run.parallel.timeout,
+                                      *world, "checkpoint.load")
           : run.source;
   if (looked_ahead(config.run, task, *world, run.source.info)) return 0;
   if (refers) task.ask_reference(config.run, reference.info, *world);

@@ -246,7 +246,8 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
     return 0;
   check(config);
   world = begin_world();
-  const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
+  const train::TrainedModel source =
+      train::open_trained_model(config.checkpoint, config.parallel.timeout, *world);
   refuse_others(options, source);
   const int64_t done = embed(options, config, source, *world);
   log::info("{} vectors of {} numbers from {}", done,

@@ -359,7 +359,8 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   checkpoint::agree(*world, [&] {
     if (world->rank() == 0 && !config.output.empty()) file.emplace("eval.output", config.output);
   });
-  const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
+  const train::TrainedModel source =
+      train::open_trained_model(config.checkpoint, config.parallel.timeout, *world);
   require(!config.smoothing || source.model.architecture->reads() == Reads::graphs,
           "eval.smoothing is for models of graphs, but {} is none; leave it out", source.info.path);
   if (const Reads reads = source.model.architecture->reads(); reads != Reads::graphs)

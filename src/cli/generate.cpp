@@ -228,7 +228,8 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   settle(command.answers, command.format == generate::PromptFormat::jsonl,
          command.generate.sampling);
   world = begin_world();
-  const train::TrainedModel source = train::open_trained_model(command.checkpoint, *world);
+  const train::TrainedModel source =
+      train::open_trained_model(command.checkpoint, command.parallel.timeout, *world);
   generate(command, options.words(), source, *world);
   return 0;
 }

@@ -13,6 +13,8 @@
 
 #include "skein/checkpoint/claim.h"
 #include "skein/checkpoint/directory.h"
+#include "skein/comm/flight_recorder.h"
+#include "skein/comm/watchdog.h"
 #include "skein/comm/world.h"
 #include "skein/core/error.h"
 #include "skein/core/last_moment.h"
@@ -159,18 +161,26 @@ ConfigValues given_model(const Options& options) {
   return given;
 }
 
+// Of its own checkpoint, if there is one.
+std::optional<train::TrainedModel> own_model(const train::PretrainConfig& c, Group& world) {
+  if (c.run.dir.empty()) return std::nullopt;
+  const WatchedPhase here("opening the model");
+  const auto watchdog = root_watchdog(world, c.parallel.timeout, 0);
+  const auto own = find_own_checkpoint(c.run, world);
+  return own ? std::optional(train::trained_model(*own, world)) : std::nullopt;
+}
+
 AdaptedRun start_of(const train::PretrainConfig& c, Group& world) {
   auto claim = train::RunFolder::claim(c.run, c.parallel.timeout, world);
   // Who looks ahead claims nothing, and goes on from it all the same.
-  if (!c.run.dir.empty())
-    if (const auto own = find_own_checkpoint(c.run, world))
-      return {{}, train::trained_model(*own, world), true, std::move(claim)};
+  if (auto own = own_model(c, world)) return {{}, std::move(*own), true, std::move(claim)};
   require(!c.checkpoint.load.empty(),
           "checkpoint.load names no pretrained model to begin from; give the folder of its run");
-  return {{},
-          train::open_trained_model(c.checkpoint.load, world, "checkpoint.load"),
-          false,
-          std::move(claim)};
+  return {
+      {},
+      train::open_trained_model(c.checkpoint.load, c.parallel.timeout, world, "checkpoint.load"),
+      false,
+      std::move(claim)};
 }
 
 void take_model(train::PretrainConfig& c, const ModelConfig& stored, const ConfigValues& given) {

@@ -121,7 +121,8 @@ train::TrainedModel open_policy(const PpoCommand& c, Group& world) {
   require(!c.rewards.sources.empty(),
           "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or "
           "\"length:target=40\"");
-  train::TrainedModel policy = train::open_trained_model(path, world, "checkpoint.load");
+  train::TrainedModel policy =
+      train::open_trained_model(path, c.tune.run.parallel.timeout, world, "checkpoint.load");
   require_tokenizer(policy);
   require(policy.model.architecture->continues_text(policy.model),
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with "

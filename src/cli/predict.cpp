@@ -253,7 +253,8 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
           "data.input is empty; give a file of texts, - for stdin, pictures, or graphs");
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
-  const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
+  const train::TrainedModel source =
+      train::open_trained_model(config.checkpoint, config.parallel.timeout, *world);
   const Reads reads = source.model.architecture->reads();
   if (reads != Reads::pictures) train::refuse_fitting(options, reads);
   if (reads != Reads::graphs) train::refuse_graph_part(options, reads);

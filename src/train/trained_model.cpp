@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "skein/checkpoint/parameters.h"
+#include "skein/comm/flight_recorder.h"
+#include "skein/comm/watchdog.h"
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
 #include "skein/train/run_weights.h"
@@ -20,9 +22,12 @@ TrainedModel trained_model(const checkpoint::CheckpointInfo& info, Group& world)
   return {info, std::move(state), model, mlm, noise};
 }
 
-TrainedModel open_trained_model(const std::string& path, Group& world, const std::string& option) {
+TrainedModel open_trained_model(const std::string& path, double timeout, Group& world,
+                                const std::string& option) {
   require(!path.empty(),
           "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
+  const WatchedPhase here("opening the model");
+  const auto watchdog = root_watchdog(world, timeout, 0);
   const auto info = find_weights(path, world);
   require(info.has_value(), "{}={}", option, checkpoint::no_checkpoint(path));
   return trained_model(*info, world);

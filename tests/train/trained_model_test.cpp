@@ -17,7 +17,7 @@ TEST(TrainedModels, AreWhatTheirRunsHaveLearnt) {
   c.train.steps = 2;
   train(c, 1, folder, "run");
   const auto alone = single_rank();
-  const TrainedModel found = open_trained_model(folder.file("run"), *alone);
+  const TrainedModel found = open_trained_model(folder.file("run"), 0, *alone);
   EXPECT_EQ(found.info.step, 2);
   EXPECT_EQ(found.state.step, 2);
   EXPECT_EQ(found.model.d_model, 32);
@@ -47,11 +47,11 @@ TEST(TrainedModels, MustHaveTheTensorsOfTheModelThatTheyDescribe) {
 TEST(TrainedModels, AreLookedForWhereAnOptionSays) {
   const test::Scratch folder;
   const auto alone = single_rank();
-  EXPECT_EQ(refusal_of([&] { open_trained_model("", *alone); }),
+  EXPECT_EQ(refusal_of([&] { open_trained_model("", 0, *alone); }),
             "checkpoint.path is empty; give a run's folder or a checkpoint, as "
             "--checkpoint.path=runs/pretrain");
   const std::string text =
-      refusal_of([&] { open_trained_model(folder.path(), *alone, "checkpoint.load"); });
+      refusal_of([&] { open_trained_model(folder.path(), 0, *alone, "checkpoint.load"); });
   EXPECT_EQ(text, "checkpoint.load=" + checkpoint::no_checkpoint(folder.path()));
 }
 

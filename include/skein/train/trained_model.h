@@ -28,8 +28,9 @@ struct TrainedModel {
 // those of the model that it describes: from here on the model's sizes can be relied on.
 TrainedModel trained_model(const checkpoint::CheckpointInfo& info, Group& world);
 // Collective. Opens the checkpoint at `path`, or what find_weights takes of a run's folder there.
-// option: the option that named it, for messages. Usage errors where there is none, and as above.
-TrainedModel open_trained_model(const std::string& path, Group& world,
+// timeout: parallel.timeout, of a job that nobody watches yet. option: the one that named the path,
+// for messages. Usage errors where there is no checkpoint, and as above.
+TrainedModel open_trained_model(const std::string& path, double timeout, Group& world,
                                 const std::string& option = "checkpoint.path");
 
 // Throws a usage error where no text can be encoded for the model because nothing names its

@@ -36,7 +36,7 @@ PretrainTaskConfig run_of_fold(const PretrainTaskConfig& all, int64_t fold) {
 namespace {
 
 FoldScores judged(const PretrainTaskConfig& c, Group& world) {
-  const TrainedModel source = open_trained_model(c.run.run.dir, world);
+  const TrainedModel source = open_trained_model(c.run.run.dir, c.run.parallel.timeout, world);
   const GraphPartConfig test{{data::GraphUse::test, c.graphs.fold}, c.graphs.neighbours};
   return {c.graphs.fold, source.info.step,
           evaluate_graphs(c.run.data.train, test, source, c.run.parallel, c.run.train.micro_batch,

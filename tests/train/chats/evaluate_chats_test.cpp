@@ -30,7 +30,7 @@ class ChatEvaluations : public test::SftTasks {
     const std::vector<std::string> files{file};
     NamedValues found;
     run_ranks(1, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.file("run"), world);
+      const TrainedModel source = open_trained_model(folder_.file("run"), 0, world);
       Options options("skein eval", "Measures.");
       bind(options, into);
       const ParallelConfig parallel;

@@ -23,7 +23,7 @@ class FinetunedGraphs : public test::TaskRuns<AdaptedGraphs> {
  protected:
   std::unique_ptr<Task> task(AdaptedGraphs& c) const override {
     const auto alone = single_rank();
-    const TrainedModel source = open_trained_model(c.from, *alone);
+    const TrainedModel source = open_trained_model(c.from, 0, *alone);
     FinetuneConfig config = finetune_defaults();
     config.run = c.run;
     config.run.model = source.model;

@@ -80,7 +80,7 @@ TEST_F(GraphTasks, NumbersOfGraphsAreLearnt) {
   EXPECT_LE(value(scores, "absolute_error"), value(scores, "rmse"));
   EXPECT_EQ(scores.quality, -value(scores, "rmse"));
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.file("numbers"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("numbers"), 0, *alone);
   GraphPartConfig part;
   EXPECT_EQ(evaluate_graphs({store}, part, source, {}, 5, *alone).back().second, 12) << "of test";
   part.choice.use = data::GraphUse::validation;
@@ -233,7 +233,7 @@ TEST_F(GraphTasks, RandomNumbersAreThoseOfLaterEvaluations) {
   c.run.train.seed = 7;
   const Ended found = run(c, 1, "random");
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.file("random"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("random"), 0, *alone);
   EXPECT_EQ(
       value(found.validation, "loss"),
       value_named(evaluate_graphs({store_}, {{data::GraphUse::validation}}, source, {}, 16, *alone),

@@ -69,7 +69,7 @@ TEST_F(LinkTasks, HiddenLinksAreFound) {
   EXPECT_EQ(scores.quality, value(scores, "auc"));
   EXPECT_NE(scores.text.find("pairs)"), std::string::npos) << scores.text;
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.file("groups"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("groups"), 0, *alone);
   GraphPartConfig part{{data::GraphUse::validation}};
   const NamedValues found = evaluate_graphs(c.run.data.train, part, source, {}, 1, *alone);
   EXPECT_EQ(value_named(found, "auc"), value(scores, "auc"));

@@ -23,7 +23,7 @@ class LinkWeightsOfModels : public test::TaskRuns<GraphConfig> {
                                     int ranks = 1, const ParallelConfig& parallel = {}) const {
     std::vector<WeighedGraph> made;
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.file("graphs"), world);
+      const TrainedModel source = open_trained_model(folder_.file("graphs"), 0, world);
       TrainedGraphModel model(source, parallel, DType::f32, 2, world, vector_objective(true));
       auto found = weighed_graphs(model, model.samples({store}, {.unlabelled = true}), wanted);
       if (world.rank() == world.size() - 1) made = std::move(found);

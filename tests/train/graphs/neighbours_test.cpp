@@ -37,7 +37,7 @@ class DrawnNeighbours : public test::TaskRuns<GraphConfig> {
   std::vector<float> answers(const std::vector<int64_t>& neighbours, int64_t batch) const {
     std::vector<float> made;
     run_ranks(1, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.file("whole"), world);
+      const TrainedModel source = open_trained_model(folder_.file("whole"), 0, world);
       TrainedGraphModel model(source, {}, DType::f32, batch, world);
       const auto samples = model.samples({nodes_}, {data::GraphUse::all}, neighbours);
       const Tensor scores = model.answers(samples).scores;
@@ -108,7 +108,7 @@ TEST_F(DrawnNeighbours, AreWhatARunIsJudgedBy) {
   const GraphConfig c = drawn(whole(GraphFormKind::blocks, LinkScoring::dot), {1, 1});
   const Ended found = run(c, 1, "drawn");
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.file("drawn"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("drawn"), 0, *alone);
   const auto loss = [&](const std::vector<int64_t>& neighbours) {
     const GraphPartConfig part{{data::GraphUse::validation}, neighbours};
     return value_named(evaluate_graphs({nodes_}, part, source, {}, 4, *alone), "loss");

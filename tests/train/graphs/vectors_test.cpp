@@ -23,7 +23,7 @@ class GraphVectors : public test::TaskRuns<GraphConfig> {
                   const ParallelConfig& parallel = {}) const {
     Vectors made;
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.file(run), world);
+      const TrainedModel source = open_trained_model(folder_.file(run), 0, world);
       TrainedGraphModel model(source, parallel, DType::f32, 7, world, vector_objective(of_nodes));
       const int64_t width = source.model.architecture->features(source.model);
       const auto samples = model.samples({store}, {.unlabelled = true});
@@ -49,7 +49,7 @@ class GraphVectors : public test::TaskRuns<GraphConfig> {
       run_ranks(ranks, [&](Group& world) {
         ParallelConfig parallel;
         parallel.pipeline = pipeline;
-        const TrainedModel source = open_trained_model(folder_.file("graphs"), world);
+        const TrainedModel source = open_trained_model(folder_.file("graphs"), 0, world);
         TrainedGraphModel model(source, parallel, DType::f32, 4, world);
         const auto layers = alikeness(model, model.samples({store_}, {}));
         if (world.rank() == 0) found.push_back(layers);

@@ -64,7 +64,7 @@ TEST_F(FoldsOfGraphs, AreWhatSingleRunsAre) {
   one.graphs.fold = 2;
   const auto task = graph_task(one.run, one.graphs);
   train(one.run, *task, *alone);
-  const TrainedModel source = open_trained_model(folder_.file("one"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("one"), 0, *alone);
   EXPECT_EQ(evaluate_graphs({store_}, {{data::GraphUse::test, 2}}, source, {}, 5, *alone),
             found.folds[1].values);
   expect_equal(train_all(config("ranks"), 2), found);
@@ -77,7 +77,7 @@ TEST_F(FoldsOfGraphs, AreJudgedByDrawnNeighboursToo) {
   c.graphs.neighbours = {1, 1};
   const FoldRuns found = train_all(c);
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.file("drawn/fold-2"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("drawn/fold-2"), 0, *alone);
   EXPECT_EQ(
       evaluate_graphs(c.run.data.train, {{data::GraphUse::test, 2}, {1, 1}}, source, {}, 5, *alone),
       found.folds[1].values);

@@ -68,7 +68,7 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
                         int64_t side, int ranks = 1, const data::Fitting& fitting = {}) const {
     TrainResult result;
     run_ranks(ranks, [&](Group& world) {
-      TrainedModel source = open_trained_model(folder_.file(from), world);
+      TrainedModel source = open_trained_model(folder_.file(from), 0, world);
       auto head = label_head(source.state.notes, from);
       head->fitting = fitting;
       source.state.notes = to_notes(*head, 0);
@@ -263,7 +263,7 @@ TEST_F(ImageTasks, LearnedPositionsAreResizedForOtherPictures) {
   ASSERT_EQ(found.size(), 17u * 32);
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 2e-3) << i;
   const auto alone = single_rank();
-  EXPECT_EQ(open_trained_model(folder_.file("one"), *alone).model.context, 17);
+  EXPECT_EQ(open_trained_model(folder_.file("one"), 0, *alone).model.context, 17);
 }
 
 TEST_F(ImageTasks, OtherPicturesAreTheMiddleOfOthersToo) {
@@ -271,7 +271,7 @@ TEST_F(ImageTasks, OtherPicturesAreTheMiddleOfOthersToo) {
   const std::string large = write_pictures(folder_.file("large.h5"), {.side = 16});
   finetuned("small", "one", large, 16, 1, {data::Fit::stretch, data::Resampling::bicubic, 9, 10});
   const auto alone = single_rank();
-  const TrainedModel made = open_trained_model(folder_.file("one"), *alone);
+  const TrainedModel made = open_trained_model(folder_.file("one"), 0, *alone);
   EXPECT_EQ(label_head(made.state.notes, "one")->fitting,
             (data::Fitting{data::Fit::stretch, data::Resampling::bicubic, 18, 20}));
 }

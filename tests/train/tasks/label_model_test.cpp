@@ -51,7 +51,7 @@ TEST_F(LabelModels, SayWhatTheyHaveLearntAtEveryLayout) {
     run_ranks(stages, [&](Group& world) {
       ParallelConfig parallel;
       parallel.pipeline = stages;
-      const TrainedModel source = open_trained_model(folder_.file("run"), world);
+      const TrainedModel source = open_trained_model(folder_.file("run"), 0, world);
       LabelModel model(source, parallel, DType::f32, 2, world);
       EXPECT_EQ(model.head().labels, (std::vector<std::string>{"no", "yes"}));
       const LabelData data = formed(model.head(), model.form(), texts({"good b", "bad b", "bad"}));
@@ -69,7 +69,7 @@ TEST_F(LabelModels, SayWhatTheyHaveLearntAtEveryLayout) {
 TEST_F(LabelModels, AreEvaluatedAsInTheirTraining) {
   const Scores validation = finetuned();
   run_ranks(1, [&](Group& world) {
-    const TrainedModel source = open_trained_model(folder_.file("run"), world);
+    const TrainedModel source = open_trained_model(folder_.file("run"), 0, world);
     LabelEvalConfig config;
     Options options("skein eval", "Measures.");
     bind(options, config);
@@ -85,7 +85,7 @@ TEST_F(LabelModels, AreEvaluatedAsInTheirTraining) {
 TEST_F(LabelModels, KeepTheColumnsThatWereGiven) {
   finetuned();
   run_ranks(1, [&](Group& world) {
-    const TrainedModel source = open_trained_model(folder_.file("run"), world);
+    const TrainedModel source = open_trained_model(folder_.file("run"), 0, world);
     LabelModel model(source, {}, DType::f32, 2, world);
     LabelColumns columns;
     Options options("skein predict", "Labels.");
@@ -100,7 +100,7 @@ TEST_F(LabelModels, KeepTheColumnsThatWereGiven) {
 TEST_F(LabelModels, RefuseTokensThatTheyDoNotKnow) {
   finetuned();
   run_ranks(1, [&](Group& world) {
-    const TrainedModel source = open_trained_model(folder_.file("run"), world);
+    const TrainedModel source = open_trained_model(folder_.file("run"), 0, world);
     LabelModel model(source, {}, DType::f32, 2, world);
     LabelData data = formed(model.head(), model.form(), texts({"good"}));
     data.samples.at(0).form.tokens.back() = 15;
@@ -115,7 +115,7 @@ TEST_F(LabelModels, AreFineTuned) {
   c.train.steps = 1;
   train(c, 1, folder_, "pretrained");
   run_ranks(1, [&](Group& world) {
-    const TrainedModel source = open_trained_model(folder_.file("pretrained"), world);
+    const TrainedModel source = open_trained_model(folder_.file("pretrained"), 0, world);
     expect_refused("was not fine-tuned on labels; `skein finetune` makes such a model of it",
                    [&] { LabelModel(source, {}, DType::f32, 2, world); });
   });

@@ -57,7 +57,7 @@ class MaeTasks : public test::TaskRuns<MaskedImageConfig> {
   TrainResult finetuned(const std::string& from, const std::string& name, int64_t frozen,
                         const std::string& store, int64_t side = 8) const {
     const auto alone = single_rank();
-    const TrainedModel source = open_trained_model(folder_.file(from), *alone);
+    const TrainedModel source = open_trained_model(folder_.file(from), 0, *alone);
     FinetuneConfig c = finetune_defaults();
     c.run.model = source.model;
     picture_options(c.run.model).image_height = picture_options(c.run.model).image_width = side;
@@ -147,7 +147,7 @@ TEST_F(MaeTasks, HideOtherPatchesInEachPass) {
   EXPECT_EQ(made->length(), 5);
   const Ended first = run(c, 1, "judged");
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.file("judged"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("judged"), 0, *alone);
   const NamedValues values = evaluate_images({store_}, source, {}, 7, *alone);
   EXPECT_NEAR(value_named(values, "loss"), value(first.validation, "loss"), 1e-6);
   c.run.train.seed = 9;
@@ -180,7 +180,7 @@ TEST_F(MaeTasks, BecomeClassifiers) {
   EXPECT_GT(value(probe.validation, "accuracy"), 0.6) << probe.validation.text;
   EXPECT_GT(value(whole.validation, "accuracy"), 0.9) << whole.validation.text;
   const auto alone = single_rank();
-  const TrainedModel made = open_trained_model(folder_.file("whole"), *alone);
+  const TrainedModel made = open_trained_model(folder_.file("whole"), 0, *alone);
   EXPECT_EQ(made.model.architecture, &vit_architecture());
   EXPECT_EQ(made.model.n_layers, 3);
   expect_error(ExitCode::usage, {"has no labels"}, [&] { finetuned("mae", "none", -1, store_); });

@@ -53,7 +53,7 @@ TEST_F(Prefixes, GiveEqualBitsAtEveryLayout) {
 TEST_F(Prefixes, AreRememberedByTheModel) {
   train(config(), 1, *folder_, "remembered");
   const auto alone = single_rank();
-  const TrainedModel model = open_trained_model(folder_->file("remembered"), *alone);
+  const TrainedModel model = open_trained_model(folder_->file("remembered"), 0, *alone);
   EXPECT_TRUE(model.model.architecture->reads_prompts_both_ways(model.model));
   EXPECT_EQ(refusal_of([&] {
               require_one_way(model.model, "skein sft");

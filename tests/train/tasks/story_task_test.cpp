@@ -91,7 +91,7 @@ TEST_F(StoryTasks, AnswersAreLearntFromTheSupport) {
   EXPECT_EQ(ended.validation.quality, 1);
   for (const int ranks : {1, 2}) {
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.file("learnt"), world);
+      const TrainedModel source = open_trained_model(folder_.file("learnt"), 0, world);
       ParallelConfig parallel;
       parallel.pipeline = ranks;
       const NamedValues values = evaluate_stories({store_}, source, parallel, 7, world);

@@ -95,7 +95,7 @@ TEST_F(Structures, AreRememberedByTheModel) {
   const PretrainConfig c = config("global");
   train(c, 1, *folder_, "remembered");
   const auto alone = single_rank();
-  EXPECT_EQ(open_trained_model(folder_->file("remembered"), *alone).model.attention,
+  EXPECT_EQ(open_trained_model(folder_->file("remembered"), 0, *alone).model.attention,
             c.model.attention);
   PretrainConfig other = c;
   other.model.attention.windows = {6};
