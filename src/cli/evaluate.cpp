@@ -165,6 +165,10 @@ void check(const EvaluateConfig& c) {
           "give one of data.validation (token stores), data.text and data.test (examples with "
           "labels, pairs of texts, preferences or conversations); {}",
           given == 0 ? "none is given" : "several are given");
+  require(c.text.empty() || c.data.tokenizer.empty(),
+          "data.tokenizer={} is for stores, data.validation, that do not name theirs; "
+          "data.text={} is encoded by the tokenizer of the model's run: leave data.tokenizer out",
+          c.data.tokenizer, c.text);
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 

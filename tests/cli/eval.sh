@@ -43,6 +43,7 @@ taken="was trained: data.cross_document_attention=false, data.mask_document_ends
 expect 0 "$taken" $judge --data.validation=valid.h5 --eval.output=store.json
 expect 0 "$taken" $judge --data.text=held.jsonl --eval.output=text.json
 same trained store.json text.json
+expect 2 "data.tokenizer=gpt2 is for stores, data.validation, that do not name theirs; data.text=held.jsonl" $judge --data.text=held.jsonl --data.tokenizer=gpt2
 # What is planted under a name that could be guessed is not written through, and nothing of the text stays.
 echo precious >victim
 mkdir temporary
