@@ -6,11 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __CUDACC__
-#define SKEIN_ANYWHERE __host__ __device__
-#else
-#define SKEIN_ANYWHERE
-#endif
+#include "anywhere.h"
 
 namespace skein::kernels {
 

@@ -1,58 +1,12 @@
 #include "skein/kernels/policy.h"
 
+#include "../policy_formulas.h"
 #include "common.cuh"
 
 namespace skein::kernels {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr double kMostExponent = 20;
-
-// As std::clamp: what is no number stays so.
-__device__ double within(double x, double low, double high) {
-  return x < low ? low : high < x ? high : x;
-}
-
-struct TokenLoss {
-  double loss = 0, slope = 0, approx_kl = 0, clipped = 0, ratio = 0, ratio_off = 0;
-};
-
-__device__ TokenLoss clipped_loss(const PolicyTerms& terms, double step, double advantage) {
-  const double ratio = exp(within(step, -kMostExponent, kMostExponent));
-  const double plain = -advantage * ratio,
-               bounded = -advantage * within(ratio, 1 - terms.clip_low, 1 + terms.clip_high),
-               larger = bounded > plain ? bounded : plain, most = -advantage * terms.dual;
-  const bool dual =
-      advantage < 0 && terms.dual > 0 && most<larger, clipped = bounded> plain || dual;
-  TokenLoss made;
-  made.loss = dual ? most : larger;
-  made.slope = !clipped && fabs(step) <= kMostExponent ? plain : 0;
-  made.approx_kl = 0.5 * step * step;
-  made.clipped = clipped;
-  made.ratio = ratio;
-  made.ratio_off = ratio != 1;
-  return made;
-}
-
-__device__ void add_kl(const PolicyTerms& terms, double d, TokenLoss& token) {
-  if (terms.k2 != 0) {
-    token.loss += terms.k2 * (0.5 * d * d);
-    token.slope += terms.k2 * d;
-  }
-  if (terms.k3 != 0) {
-    const double near = within(d, -kMostExponent, kMostExponent);
-    token.loss += terms.k3 * (expm1(-near) + near);
-    if (near == d) token.slope -= terms.k3 * expm1(-d);
-  }
-}
-
-__device__ TokenLoss token_loss(const PolicyTerms& terms, double logp, const float* known) {
-  TokenLoss made = clipped_loss(terms, logp - known[known::old_logp], known[known::advantage]);
-  add_kl(terms, logp - known[known::ref_logp], made);
-  made.loss *= known[known::factor];
-  made.slope *= known[known::factor];
-  return made;
-}
 
 // PolicyOuts as memory; null: not wanted.
 template <class A>
@@ -78,23 +32,6 @@ __global__ void policy_rows(int64_t count, PolicyTerms terms, const A* losses, c
   if (!to.bonus) return;
   const double pay = counts ? -terms.entropy * of_token[known::factor] : 0;
   to.bonus[i] = static_cast<A>(static_cast<double>(entropies[i]) * pay);
-}
-
-struct ValueLoss {
-  double loss, slope, clipped;
-};
-
-__device__ ValueLoss value_loss(const ValueTerms& terms, double x, const float* known) {
-  const double value = (x - terms.mean) / terms.deviation, target = known[known::return_to_go],
-               old_value = known[known::old_value];
-  const double distance = value - target;
-  const double near = terms.clip > 0
-                          ? within(value, old_value - terms.clip, old_value + terms.clip) - target
-                          : distance;
-  const double factor = terms.coefficient * known[known::factor];
-  const bool clipped = near * near > distance * distance;
-  return {factor * (0.5 * (clipped ? near * near : distance * distance)),
-          clipped ? 0 : factor * distance / terms.deviation, clipped ? 1.0 : 0.0};
 }
 
 template <class T>
