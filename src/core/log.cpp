@@ -13,6 +13,8 @@
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "skein/core/log_file.h"
 #include "skein/core/strings.h"
@@ -86,16 +88,25 @@ std::shared_ptr<spdlog::sinks::dist_sink_mt> all_sinks() {
   return instance;
 }
 
+using Sink = std::shared_ptr<spdlog::sinks::sink>;
+
 // The last lines while no file takes them, for the next one.
 class KeptLines {
  public:
   KeptLines() { begin(); }
-  void file_opens(spdlog::sinks::sink& file) {
-    if (files_++ > 0) return;
-    for (const auto& line : sink_->last_raw()) file.log(line);
-    all_sinks()->remove_sink(sink_);
+  void file_opens(const Sink& file) {
+    for (const Sink& ended : std::exchange(ended_, {})) all_sinks()->remove_sink(ended);
+    if (files_++ == 0) {
+      for (const auto& line : sink_->last_raw()) file->log(line);
+      all_sinks()->remove_sink(sink_);
+    }
+    all_sinks()->add_sink(file);
   }
-  void file_closes() {
+  void file_closes(const Sink& file, bool by_exception) {
+    if (by_exception)
+      ended_.push_back(file);
+    else
+      all_sinks()->remove_sink(file);
     if (--files_ == 0) begin();
   }
 
@@ -105,7 +116,8 @@ class KeptLines {
     all_sinks()->add_sink(sink_);
   }
 
-  int files_ = 0;  // that are open
+  int files_ = 0;            // that are open
+  std::vector<Sink> ended_;  // by exceptions, since the last one was opened
   std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> sink_;
 };
 
@@ -154,10 +166,7 @@ LogFile::LogFile(const std::string& path) : exceptions_(std::uncaught_exceptions
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     sink->set_pattern("%Y-%m-%d %H:%M:%S %v");
-    status_line().around([&] {
-      kept_lines().file_opens(*sink);
-      all_sinks()->add_sink(sink);
-    });
+    status_line().around([&] { kept_lines().file_opens(sink); });
     impl_ = std::make_unique<Impl>(Impl{std::move(sink)});
   } catch (const spdlog::spdlog_ex& error) {
     warn("{}; what is logged is in no file of the run", error.what());
@@ -165,11 +174,9 @@ LogFile::LogFile(const std::string& path) : exceptions_(std::uncaught_exceptions
 }
 
 LogFile::~LogFile() {
-  if (!impl_ || std::uncaught_exceptions() != exceptions_) return;
-  status_line().around([this] {
-    all_sinks()->remove_sink(impl_->sink);
-    kept_lines().file_closes();
-  });
+  if (!impl_) return;
+  const bool by_exception = std::uncaught_exceptions() != exceptions_;
+  status_line().around([&] { kept_lines().file_closes(impl_->sink, by_exception); });
 }
 
 }  // namespace skein::log

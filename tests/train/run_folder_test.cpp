@@ -334,7 +334,14 @@ TEST_F(RunFolders, LogHoldsTheErrorThatEndsTheRun) {
   } catch (const Error& error) {
     log::write(log::Level::error, error.what());
   }
-  EXPECT_NE(text_of(at("run.log")).find("error: the disk is gone"), std::string::npos);
+  {
+    RunFolder folder(folder_.file("next"), false);
+    folder.begin("[train]\nsteps = 4\n", 0, *alone);
+    log::info("the next run");
+  }
+  const std::string log = text_of(at("run.log"));
+  EXPECT_NE(log.find("error: the disk is gone"), std::string::npos);
+  EXPECT_EQ(log.find("the next run"), std::string::npos);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace skein::log {
 
 // As long as it lives, lines of the log are added to a file, each with its date; before them the
 // last 256 of those that were told while there was no such file. One that cannot be opened is
-// warned of. Where an exception ends it, the file takes what is logged until the process ends: the
-// error is told after it.
+// warned of. Where an exception ends it, the file takes what is logged until the next one is
+// opened: the error is told after it.
 class LogFile {
  public:
   explicit LogFile(const std::string& path);
