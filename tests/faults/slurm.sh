@@ -123,7 +123,7 @@ test_preempt() {
   sleep "0.$((RANDOM % 10))"
   begin=$(date +%s%3N)
   urgent=$(sbatch --parsable --partition=high --exclusive $two --output=/dev/null --wrap true)
-  await has "$name" "stopped by USR2: code 85"
+  (await has "$name" "stopped by USR2: code 85") || fault "$name" "it is not stopped"
   took=$(($(date +%s%3N) - begin))
   ((took <= 10000)) || fault "$name" "it took $took ms to commit and end"
   echo $took >>"$scratch/took"
@@ -253,9 +253,10 @@ lanes() {
 preempts() { seq --format='preempt=%g' --separator=' ' "$1" "$2"; }
 
 make_stores
-train="$small --train.steps=1500 --checkpoint.every=1000000"
+# More than a job makes until an urgent one is heard of.
+train="$small --train.steps=4000 --checkpoint.every=1000000"
 few="$small --train.steps=300"
-expect 0 "done: 1500 steps" "$bin/skein" pretrain $train --run.dir=whole
+expect 0 "done: 4000 steps" "$bin/skein" pretrain $train --run.dir=whole
 expect 0 "done: 300 steps" "$bin/skein" pretrain $few --run.dir=few
 cluster_up "$scratch/cluster" 6 85 || { tail -n 5 "$cluster"/log/* >&2; die "the cluster does not come up"; }
 half=$(((rounds + 1) / 2))
