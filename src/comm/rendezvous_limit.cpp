@@ -52,9 +52,8 @@ void RendezvousLimit::end(const Launch& launch, int seconds, const std::string& 
       log::Level::error,
       fmt::format(
           "rank {} (host {}) has waited {} s {}: another rank has ended or stands still{}. Look "
-          "for the first error of the job and at the "
-          "hosts of its other ranks, then start it again. Where ranks may take longer to come, "
-          "raise SKEIN_RENDEZVOUS_TIMEOUT",
+          "for the first error of the job and at the hosts of its other ranks, then start it "
+          "again. Where ranks may take longer to come, raise SKEIN_RENDEZVOUS_TIMEOUT",
           launch.rank, host_name(), seconds, where,
           launch.over_tcp ? "" : ", or a program of the job does not start MPI"));
   std::_Exit(code);

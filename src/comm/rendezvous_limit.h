@@ -1,6 +1,6 @@
-// How long ranks that a launcher started wait for each other in MPI's start and in the exchanges of
-// start_world: one that died before the launcher knew it, or that never calls MPI, would keep the
-// others for ever.
+// How long ranks that a launcher started wait for each other in MPI's start and in the first
+// exchanges, of start_world and cores_per_rank: one that died before the launcher knew it, or that
+// never calls MPI, would keep the others for ever.
 #pragma once
 
 #include <condition_variable>

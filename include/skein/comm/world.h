@@ -42,7 +42,8 @@ Launch detect_launch();
 std::unique_ptr<Group> start_world();
 
 // Collective. Cores of this host for each rank on it, or their time that its cgroup has, at least
-// 1: threads that a rank may use without being in the way of others.
+// 1: threads that a rank may use without being in the way of others. Ends as start_world does where
+// another rank does not come.
 int cores_per_rank(Group& world);
 
 }  // namespace skein
