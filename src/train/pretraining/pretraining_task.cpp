@@ -78,15 +78,10 @@ void refuse_pairs(const Options& options, const std::string& why) {
       options, [&](Options& own) { bind_pair_options(own, none); }, why);
 }
 
-// Those of texts, for a model that reads something else.
-void refuse_texts(const Options& options, const PretrainTaskConfig& c) {
-  const Architecture& architecture = *c.run.model.architecture;
-  const std::string why =
-      fmt::format("is for texts, but model.architecture={} reads {}; leave it out",
-                  architecture.name(), name_of(architecture.reads()));
-  require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
-  refuse_pairs(options, why);
-  refuse_text_options(options, why);
+// Why what is for texts is refused for a model that reads something else.
+std::string for_texts(const Architecture& architecture) {
+  return fmt::format("is for texts, but model.architecture={} reads {}; leave it out",
+                     architecture.name(), name_of(architecture.reads()));
 }
 
 void refuse_stories(const Options& options, const Architecture& architecture) {
@@ -122,7 +117,7 @@ void check_blocks(const char* key, size_t values, int64_t blocks) {
 }
 
 // What changes nothing in a model without rotary positions, labels or a vocabulary.
-void refuse_idle_options(const Options& options, const ModelConfig& model) {
+void refuse_idle_of_model(const Options& options, const ModelConfig& model) {
   for (const auto& [key, value] : options.values())
     require(!key.starts_with("model.rope_") || model.positions == Positions::rotary ||
                 !options.changed(key),
@@ -146,7 +141,18 @@ void refuse_idle_options(const Options& options, const ModelConfig& model) {
   check_blocks("attention.window", model.attention.windows.size(), model.n_layers);
 }
 
-// What changes nothing in a model as its data make it.
+}  // namespace
+
+void refuse_idle_options(const Options& options, const ModelConfig& model) {
+  refuse_idle_of_model(options, model);
+  const Architecture& architecture = *model.architecture;
+  const Reads reads = architecture.reads();
+  if (reads != Reads::pictures) refuse_augmentation(options, architecture);
+  if (reads != Reads::graphs) refuse_graph_options(options, architecture);
+  if (reads != Reads::stories) refuse_stories(options, architecture);
+  if (reads != Reads::texts) refuse_text_options(options, for_texts(architecture));
+}
+
 void refuse_idle_in_model(const Options& options, const ModelConfig& model) {
   const std::map<std::string, std::string> values = [&] {
     const auto all = options.values();
@@ -156,37 +162,45 @@ void refuse_idle_in_model(const Options& options, const ModelConfig& model) {
     require(!options.changed(key), "{}={} is for {}; leave it out", key, values.at(key), use);
 }
 
-// The task of a model that reads no texts, or texts of a form of their own; null for others.
-std::unique_ptr<Task> special_task(const Options& options, PretrainTaskConfig& c) {
+namespace {
+
+// What is for texts, or for texts of the other kind.
+void refuse_other_texts(const Options& options, const PretrainTaskConfig& c) {
   const Architecture& architecture = *c.run.model.architecture;
-  const Reads reads = architecture.reads();
-  if (reads != Reads::pictures) refuse_augmentation(options, architecture);
-  if (reads != Reads::graphs) refuse_graph_options(options, architecture);
-  if (reads != Reads::stories) refuse_stories(options, architecture);
-  if (reads == Reads::texts) return nullptr;
-  refuse_texts(options, c);
-  if (reads == Reads::pictures) return image_task(c.run, c.augment);
-  return reads == Reads::graphs ? graph_task(c.run, c.graphs) : story_task(c.run, c.stories);
+  if (architecture.reads() != Reads::texts) {
+    const std::string why = for_texts(architecture);
+    require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
+    return refuse_pairs(options, why);
+  }
+  refuse_other_hiding(options, c);
+  if (c.kind == PretrainKind::language)
+    refuse_pairs(options,
+                 "is for pairs of texts, but task.kind is language; leave it out, or give "
+                 "task.kind=seq2seq");
+  else
+    refuse_text_options(options, "is for token stores, but task.kind is seq2seq; leave it out");
 }
 
 }  // namespace
 
-std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& c) {
-  refuse_idle_options(options, c.run.model);
-  if (auto task = special_task(options, c)) {
-    refuse_idle_in_model(options, c.run.model);
-    return task;
+std::unique_ptr<Task> pretraining_task(PretrainTaskConfig& c) {
+  switch (c.run.model.architecture->reads()) {
+    case Reads::pictures: return image_task(c.run, c.augment);
+    case Reads::graphs: return graph_task(c.run, c.graphs);
+    case Reads::stories: return story_task(c.run, c.stories);
+    case Reads::texts: break;
   }
-  refuse_other_hiding(options, c);
-  if (c.kind == PretrainKind::language) {
-    refuse_pairs(options,
-                 "is for pairs of texts, but task.kind is language; leave it out, or give "
-                 "task.kind=seq2seq");
-    return language_task(c.run);
-  }
-  refuse_text_options(options, "is for token stores, but task.kind is seq2seq; leave it out");
+  if (c.kind == PretrainKind::language) return language_task(c.run);
   require(!c.run.data.train.empty(), "data.train names no pairs; give a file or a store of them");
   return seq2seq_task(c.run, c.seq2seq, tokenizers_for(c));
+}
+
+std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& c) {
+  refuse_idle_options(options, c.run.model);
+  refuse_other_texts(options, c);
+  auto task = pretraining_task(c);
+  if (c.run.model.architecture->reads() != Reads::texts) refuse_idle_in_model(options, c.run.model);
+  return task;
 }
 
 }  // namespace skein::train

@@ -28,8 +28,15 @@ struct PretrainTaskConfig {
 };
 void bind(Options& options, PretrainTaskConfig& config);
 // Makes language_task or seq2seq_task, or image_task, graph_task or story_task for a model that
-// reads pictures, graphs or stories. options: those that it is bound to; a usage error for given
-// ones of the other kinds.
+// reads pictures, graphs or stories.
+std::unique_ptr<Task> pretraining_task(PretrainTaskConfig& config);
+// The same. options: those that it is bound to; a usage error for given ones of the other kinds.
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& config);
+
+// Usage errors for given options that change nothing in this model, or are for what it does not
+// read. options: those of a run, with augment.*, graph.* and stories.*.
+void refuse_idle_options(const Options& options, const ModelConfig& model);
+// The same for a model as its data have made it.
+void refuse_idle_in_model(const Options& options, const ModelConfig& model);
 
 }  // namespace skein::train
