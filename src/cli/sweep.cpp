@@ -42,7 +42,9 @@ int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   // --dry-run, which other commands have for the run: a cell has none of its own.
   if (std::exchange(config.run.run.dry_run, false)) config.dry_run = true;
   world = begin_run(config.run.run.dir, Folder::of_several);
+  train::refuse_idle_options(options, config.run.model);
   const scaling::sweep::SweepConfig settled_config = settled(config);
+  train::refuse_idle_in_model(options, settled_config.run.model);
   if (config.dry_run) {
     const std::string text = forecast_text(settled_config, *world);
     if (world->rank() == 0) answer(text);

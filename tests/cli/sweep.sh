@@ -89,7 +89,16 @@ expect 0 "1 diverged" $sweep --run.dir=wild --sweep.budgets=2e9 --sweep.shapes=1
 
 # What cannot be.
 expect 2 "optimizer.weight_decay=0, now it is 0.3" $sweep --run.dir=whole --optimizer.weight_decay=0.3
-expect 2 "model.architecture=graph: sweeps are of models that read one text" $sweep --run.dir=none --model.architecture=graph
+expect 2 "model.architecture=transformer: sweeps are of models that read one text, a picture, a graph" $sweep --run.dir=none --model.architecture=transformer
+
+# Graphs go by what is theirs.
+"$bin/skein-data" graphs --graphs.make=skip-links --graphs.walks=4 --graphs.folds=5 --graphs.count=30 --output.path=skips.h5 >/dev/null 2>&1
+graphs="$bin/skein sweep --model.architecture=graph --model.d_model=16 --model.n_layers=1 --model.n_heads=2 --train.global_batch=4 --validation.points=2
+  --sweep.tokens=2k --sweep.seeds=1,2 --data.train=skips.h5 --run.dir=graphs"
+expect 2 "say which one is the test by graph.fold=1 to 5" $graphs
+expect 2 "mlm.rate is for texts" $graphs --graph.fold=1 --mlm.rate=0.2
+expect 0 "2 of 2 cells are done" $graphs --graph.fold=1
+expect 2 "was begun with graph.fold=1, now it is 2" $graphs --graph.fold=2
 expect 2 "data.validation is empty" $sweep --run.dir=none --data.validation=
 expect 2 "sweep.budgets" $sweep --run.dir=none --sweep.budgets=many
 expect 2 "did you mean" $sweep --run.dir=none --sweep.bugdets=1e9

@@ -71,6 +71,8 @@ class Task {
   // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interruption
   // through, after which it can be called again.
   virtual Scores validate(const EvaluatedModel& model) const = 0;
+  // Tokens that validate() looks at, padding included, for forecasts; 0: the task does not say.
+  virtual int64_t held_out_tokens() const { return 0; }
   // What the task adds to the metadata of a checkpoint.
   virtual TaskNotes notes() const { return {}; }
   // Collective. The notes for a checkpoint of the model as it is now, for tasks that note something

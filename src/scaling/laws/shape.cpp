@@ -7,6 +7,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/models/architecture.h"
 #include "skein/models/description.h"
 #include "skein/models/flops.h"
 #include "skein/nn/cost.h"
@@ -66,6 +67,7 @@ void try_layers(int64_t layers, double wanted, const ModelConfig& base, const Sh
     const ModelConfig model = with_shape(base, layers, heads * rule.d_head, rule.d_head, together);
     int64_t& of_a_block = best.of_a_block[heads];
     if (of_a_block == 0) of_a_block = numbers_of_a_block(model);
+    SKEIN_CHECK(of_a_block > 0);
     const double parameters = static_cast<double>(of_a_block * layers),
                  aspect = static_cast<double>(model.d_model) / static_cast<double>(layers);
     const double cost = std::abs(std::log(parameters / wanted)) +
@@ -122,7 +124,11 @@ ModelCounts counts_of(const ModelConfig& model) {
       learned_numbers(all, [](const Parameter& one) { return one.part.block_number >= 0; });
   counts.embedding =
       learned_numbers(all, [](const Parameter& one) { return one.meets == RowKind::looked_up; });
-  counts.head = model.d_model * model.vocab_size;
+  counts.head = model.architecture->has_vocabulary()
+                    ? static_cast<double>(model.d_model * model.vocab_size)
+                    : learned_numbers(all, [](const Parameter& one) {
+                        return one.part.kind == Part::label_head;
+                      });
   counts.all = learned_numbers(all);
   counts.flops_per_token = model_flops_per_token(model, model.context);
   return counts;

@@ -100,6 +100,9 @@ void bind(Options& options, SweepConfig& c) {
   bind_rules(options, c);
   bind_running(options, c);
   bind(options, c.run);
+  bind(options, c.augment);
+  bind(options, c.graphs);
+  bind(options, c.stories);
 }
 
 double number_of(const std::string& text, const std::string& origin) {

@@ -6,6 +6,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
+#include "skein/models/architecture.h"
 
 namespace skein::scaling::sweep {
 namespace {
@@ -19,6 +20,12 @@ std::vector<double> numbers_of(const std::vector<std::string>& texts, const char
 std::vector<ModelConfig> models_of(const SweepConfig& c) {
   require(c.sizes.empty() || c.shapes.empty(),
           "sweep.sizes and sweep.shapes both say which models there are; give one of them");
+  const Architecture& kind = *c.run.model.architecture;
+  require(
+      (c.sizes.empty() && c.shapes.empty()) || kind.reads() != Reads::stories,
+      "sweep.sizes and sweep.shapes say how many heads there are, but model.architecture={} has "
+      "none; leave them out, and give model.d_model",
+      kind.name());
   std::vector<ModelConfig> made;
   for (double size : numbers_of(c.sizes, "sweep.sizes"))
     made.push_back(shape_for(size, c.run.model, c.shape));
@@ -176,8 +183,8 @@ ModelConfig model_of_shape(const std::string& text, const SweepConfig& c,
 }
 
 std::vector<CellSpec> cell_specs(const SweepConfig& c) {
-  require(c.run.model.vocab_size > 0, "model.vocab_size={} is not known yet",
-          c.run.model.vocab_size);
+  require(c.run.model.vocab_size > 0 || !c.run.model.architecture->has_vocabulary(),
+          "model.vocab_size={} is not known yet", c.run.model.vocab_size);
   require(c.kind == SweepConfig::Kind::list || c.list.empty(),
           "sweep.list={} is read by sweep.kind=list only", c.list);
   check_repeats(c);

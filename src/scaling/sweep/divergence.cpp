@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "skein/data/samples/loader.h"
+#include "skein/models/architecture.h"
 
 #include "parts.h"
 
@@ -36,9 +37,10 @@ double unigram_loss(const data::DataConfig& data) {
 
 }  // namespace
 
-std::string divergence(const CellOutcome& outcome, int64_t vocab_size,
-                       const data::DataConfig& data) {
+std::string divergence(const CellOutcome& outcome, const train::PretrainConfig& run) {
   if (!std::isfinite(outcome.loss)) return "its loss is not finite";
+  if (run.model.architecture->reads() != Reads::texts) return "";
+  const int64_t vocab_size = run.model.vocab_size;
   const double uniform = std::log(vocab_size);
   if (outcome.loss > uniform)
     return fmt::format("it ends at {:.4f} nats, above the {:.4f} of all {} tokens alike",
@@ -46,7 +48,7 @@ std::string divergence(const CellOutcome& outcome, int64_t vocab_size,
   double lowest = outcome.loss;
   for (const CurvePoint& point : outcome.curve) lowest = std::min(lowest, point.loss);
   if (outcome.loss - lowest <= kRise) return "";
-  const double frequencies = unigram_loss(data);
+  const double frequencies = unigram_loss(run.data);
   if (outcome.loss <= frequencies) return "";
   return fmt::format(
       "it rose from {:.4f} to {:.4f} nats, above the {:.4f} of the tokens' frequencies", lowest,

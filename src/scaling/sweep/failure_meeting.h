@@ -18,17 +18,16 @@ class FailureMeeting {
   explicit FailureMeeting(Group& trainer);
 
   // Collective. What failed where, or "" when nothing did; the bare reason when all ranks give the
-  // same. own: what failed on this rank, or "".
-  std::string gathered(const std::string& own) const;
-
-  // The same after steps with collectives, in which the ranks that did not fail may wait for ever.
-  // One that failed waits `patience` for them; then alone() is called, from another thread, and the
-  // job is ended with ExitCode::failure and what alone() returned, which is thrown where ending a
-  // job leaves this rank alive.
+  // same. own: what failed on this rank, or "". The ranks that did not fail may wait in a
+  // collective for ever: one that failed waits `patience` for them; then alone() is called, from
+  // another thread, and the job is ended with ExitCode::failure and what alone() returned, which is
+  // thrown where ending a job leaves this rank alive.
   std::string outcome(const std::string& own, std::chrono::milliseconds patience,
                       const std::function<std::string()>& alone) const;
 
  private:
+  std::string gathered(const std::string& own) const;
+
   std::unique_ptr<Group> group_;
 };
 

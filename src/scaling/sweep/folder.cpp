@@ -1,42 +1,55 @@
 #include "folder.h"
 
 #include <filesystem>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "skein/core/log.h"
-#include "skein/data/samples/loader.h"
 
 #include "parts.h"
 
 namespace skein::scaling::sweep {
 namespace {
 
-// A path says nothing of the tokens behind it, which may have been made anew between two starts.
-void add_data(Settings& settings, const std::string& option,
-              const std::vector<std::string>& entries, const data::DataConfig& config) {
-  std::vector<int64_t> tokens;
-  std::vector<uint64_t> sums;
-  for (const auto& store : open_blend(entries, config).stores) {
-    tokens.push_back(store->info().tokens);
-    sums.push_back(store->fingerprint());
+// A path says nothing of the samples behind it, which may have been made anew between two starts.
+Settings data_settings(const std::vector<data::DataFile>& files) {
+  std::map<std::string, std::pair<std::vector<int64_t>, std::vector<uint64_t>>> known;
+  for (const data::DataFile& file : files) {
+    known[file.option].first.push_back(file.bytes);
+    known[file.option].second.push_back(file.sum);
   }
-  settings["tokens of " + option] = fmt::format("{}", fmt::join(tokens, " + "));
-  settings["tokens of " + option + " (fingerprint)"] =
-      fmt::format("{:016x}", fmt::join(sums, " + "));
+  Settings made;
+  for (const auto& [option, of] : known) {
+    made["bytes of " + option] = fmt::format("{}", fmt::join(of.first, " + "));
+    made["bytes of " + option + " (fingerprint)"] =
+        fmt::format("{:016x}", fmt::join(of.second, " + "));
+  }
+  return made;
+}
+
+// Those of what the model reads, which are no part of a run's own.
+Settings reading_settings(SweepConfig config) {
+  Settings made = bound_values([&](Options& own) { bind_run(own, config.run, config); });
+  const Settings runs = bound_values([&](Options& own) { bind(own, config.run); });
+  std::erase_if(made, [&](const auto& entry) { return runs.contains(entry.first); });
+  return made;
 }
 
 }  // namespace
 
-SweepFolder::SweepFolder(std::string path, const std::vector<SweepCell>& cells)
-    : path_(std::move(path)), cells_(cells) {
+SweepFolder::SweepFolder(const SweepConfig& config, const train::Task& task,
+                         const std::vector<SweepCell>& cells)
+    : path_(config.run.run.dir),
+      cells_(cells),
+      data_(data_settings(task.data_files())),
+      reading_(reading_settings(config)) {
   for (const SweepCell& cell : cells) folders_.emplace_back(path_ + "/cells/" + cell.name);
-  const data::DataConfig& data = cells.front().run.data;
-  add_data(data_, "data.train", data.train, data);
-  add_data(data_, "data.validation", data.validation, data);
 }
 
 Settings SweepFolder::settings_of_cell(size_t index) const {
   Settings made = settings_of(cells_[index].run);
+  made.insert(reading_.begin(), reading_.end());
   made.insert(data_.begin(), data_.end());
   return made;
 }
@@ -76,6 +89,7 @@ void SweepFolder::publish() const {
   std::vector<Settings> settings;
   for (const SweepCell& cell : cells_) {
     settings.push_back(settings_of(cell.run));
+    settings.back().insert(reading_.begin(), reading_.end());
     settings.back().insert(cell.rules.begin(), cell.rules.end());
   }
   const std::vector<ScalingRun> all = rows();

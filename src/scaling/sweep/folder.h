@@ -12,7 +12,9 @@ namespace skein::scaling::sweep {
 
 class SweepFolder {
  public:
-  SweepFolder(std::string path, const std::vector<SweepCell>& cells);
+  // task: of config.run. cells: of its design; must live as long.
+  SweepFolder(const SweepConfig& config, const train::Task& task,
+              const std::vector<SweepCell>& cells);
 
   const std::string& path() const { return path_; }
   const std::vector<CellFolder>& cells() const { return folders_; }
@@ -41,7 +43,7 @@ class SweepFolder {
   std::string path_;
   const std::vector<SweepCell>& cells_;
   std::vector<CellFolder> folders_;
-  Settings data_;
+  Settings data_, reading_;
   FileLock present_;
 };
 

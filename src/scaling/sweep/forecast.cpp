@@ -8,7 +8,7 @@
 #include "skein/core/strings.h"
 #include "skein/scaling/sweep/sweep.h"
 #include "skein/train/progress.h"
-#include "skein/train/tasks/language_task.h"
+#include "skein/train/trainer.h"
 
 #include "parts.h"
 
@@ -19,7 +19,8 @@ constexpr double kLeastSeconds = 0.5;
 constexpr int64_t kMostTimedSteps = 4096;
 constexpr double kMostJudging = 0.5;  // of the time
 
-double seconds_of(train::PretrainConfig run, int64_t steps, Group& trainer) {
+double seconds_of(const SweepConfig& config, train::PretrainConfig run, int64_t steps,
+                  Group& trainer) {
   run.train.steps = steps;
   run.lr = {.lr = run.lr.lr,
             .min_lr = run.lr.min_lr,
@@ -28,18 +29,19 @@ double seconds_of(train::PretrainConfig run, int64_t steps, Group& trainer) {
   run.data.validation.clear();
   run.validation.points = run.validation.every = 0;
   const double begin = steady_seconds();
-  pretrain(run, trainer);
+  const auto task = task_of(config, run);
+  train::train(run, *task, trainer);
   return trainer.sum(steady_seconds() - begin) / trainer.size();
 }
 
 // FLOP/s of the steps alone: what a run costs beside them is the same in both.
-double measured_rate(const SweepCell& cell, Group& trainer) {
+double measured_rate(const SweepConfig& config, const SweepCell& cell, Group& trainer) {
   constexpr int64_t kBefore = 2;
-  const double before = seconds_of(cell.run, kBefore, trainer);
+  const double before = seconds_of(config, cell.run, kBefore, trainer);
   int64_t steps = 16;
   double seconds = 0;
   for (;; steps *= 4) {
-    seconds = seconds_of(cell.run, kBefore + steps, trainer) - before;
+    seconds = seconds_of(config, cell.run, kBefore + steps, trainer) - before;
     if (seconds >= kLeastSeconds || steps >= kMostTimedSteps) break;
   }
   return cell.counts.flops_per_token * steps * cell.batch_tokens() / std::max(seconds, 1e-6);
@@ -54,8 +56,8 @@ class Rates {
     from_ = std::log(small->counts.flops_per_token);
     to_ = std::log(large->counts.flops_per_token);
     measured_ = config.flops_per_second <= 0;
-    first_ = measured_ ? measured_rate(*small, trainer) : config.flops_per_second;
-    last_ = measured_ && to_ > from_ ? measured_rate(*large, trainer) : first_;
+    first_ = measured_ ? measured_rate(config, *small, trainer) : config.flops_per_second;
+    last_ = measured_ && to_ > from_ ? measured_rate(config, *large, trainer) : first_;
   }
   double at(const SweepCell& cell) const {
     const double along =
@@ -112,13 +114,15 @@ std::string sum_of(const Times& times, size_t cells, double trainers, double tok
 std::string forecast_text(const SweepConfig& config, Group& world) {
   require(config.flops_per_second >= 0 && std::isfinite(config.flops_per_second),
           "sweep.flops_per_second={} must be at least 0", config.flops_per_second);
-  const std::vector<SweepCell> cells = checked_cells(config, world);
+  train::PretrainConfig run = config.run;
+  const auto task = task_of(config, run);
+  const std::vector<SweepCell> cells = checked_cells(config, *task, world);
   const auto trainer = world.split(world.rank() / narrow<int>(config.ranks_per_run), world.rank());
   const Rates rates = [&] {
     const log::LevelScope quiet(log::Level::error);
     return Rates(cells, config, *trainer);
   }();
-  const double tokens = held_out_tokens(config.run),
+  const double tokens = task->held_out_tokens(),
                trainers = ratio(world.size(), config.ranks_per_run);
   size_t width = 4;
   for (const SweepCell& cell : cells) width = std::max(width, cell.name.size());

@@ -39,8 +39,13 @@ void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
   for (SweepCell& cell : cells) cell.unique_tokens = std::min(cell.tokens, held);
 }
 
-void count_unique_tokens(std::vector<SweepCell>& cells) {
+void count_unique_tokens(std::vector<SweepCell>& cells, const train::Task& task) {
   const train::PretrainConfig& run = cells.front().run;
+  if (run.model.architecture->reads() != Reads::texts) {
+    const auto held = static_cast<double>(task.samples().samples_per_epoch() * task.length());
+    for (SweepCell& cell : cells) cell.unique_tokens = std::min(cell.tokens, held);
+    return;
+  }
   if (run.model.architecture->fills_masks(run.model)) return count_tokens_of_encoders(cells);
   const data::Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
   for (SweepCell& cell : cells)
@@ -85,14 +90,33 @@ void set_model(const SweepCell& cell, ScalingRun& run) {
 
 }  // namespace
 
-std::vector<SweepCell> checked_cells(const SweepConfig& config, Group& world) {
+std::unique_ptr<train::Task> task_of(const SweepConfig& config, train::PretrainConfig& run) {
+  train::PretrainTaskConfig all{
+      .run = run, .augment = config.augment, .graphs = config.graphs, .stories = config.stories};
+  auto task = pretraining_task(all);
+  run = all.run;
+  return task;
+}
+
+void bind_run(Options& options, train::PretrainConfig& run, SweepConfig& config) {
+  bind(options, run);
+  switch (run.model.architecture->reads()) {
+    case Reads::texts: break;
+    case Reads::pictures: bind(options, config.augment); break;
+    case Reads::graphs: bind(options, config.graphs); break;
+    case Reads::stories: bind(options, config.stories); break;
+  }
+}
+
+std::vector<SweepCell> checked_cells(const SweepConfig& config, const train::Task& task,
+                                     Group& world) {
   const int64_t ranks = config.ranks_per_run;
   require(ranks > 0 && world.size() % ranks == 0,
           "sweep.ranks_per_run={} does not divide the {} ranks of this job", ranks, world.size());
   SweepDesign design = make_design(config);
   for (const std::string& warning : design.warnings) log::warn("{}", warning);
   for (const SweepCell& cell : design.cells) check_cell(cell, narrow<int>(ranks));
-  count_unique_tokens(design.cells);
+  count_unique_tokens(design.cells, task);
   warn_of_repeated_data(design.cells);
   return std::move(design.cells);
 }
@@ -117,17 +141,6 @@ ScalingRun row_of(const SweepCell& cell, CellOutcome outcome, int64_t line) {
   run.seconds = outcome.seconds;
   run.curve = std::move(outcome.curve);
   return run;
-}
-
-double held_out_tokens(const train::PretrainConfig& run) {
-  const int64_t context = run.model.context, most = run.validation.eval.windows,
-                stride = run.validation.eval.stride ? run.validation.eval.stride : context;
-  int64_t windows = 0;
-  for (const auto& store : open_blend(run.data.validation, run.data).stores) {
-    const int64_t held = std::max<int64_t>(0, store->info().tokens - 2) / stride + 1;
-    windows += most > 0 ? std::min(held, most) : held;
-  }
-  return windows * context;
 }
 
 int64_t evaluations_of(const SweepCell& cell) {

@@ -12,7 +12,6 @@
 #include "skein/models/architecture.h"
 #include "skein/train/run_data.h"
 #include "skein/train/stop.h"
-#include "skein/train/tasks/language_task.h"
 #include "skein/train/trainer.h"
 
 #include "failure_meeting.h"
@@ -38,15 +37,26 @@ double held_out_loss(const train::Scores& scores) {
   return kUnknown;
 }
 
-std::string options_text(train::PretrainConfig run) {
+std::string options_text(train::PretrainConfig run, SweepConfig config) {
   Options options("skein pretrain", "");
-  bind(options, run);
+  bind_run(options, run, config);
   return options.resolved();
 }
 
-void require_held_out_data(const train::PretrainConfig& run) {
-  require(!run.data.validation.empty(),
-          "data.validation is empty, but a sweep is judged by held-out loss; name a token store");
+void require_held_out_data(const train::Task& task) {
+  require(task.validates(),
+          "data.validation is empty, but a sweep is judged by held-out loss; name a store");
+}
+
+// Of config.run. Collective: what one rank cannot open ends all of them.
+std::unique_ptr<train::Task> judged_task(const SweepConfig& config, Group& world) {
+  std::unique_ptr<train::Task> task;
+  checkpoint::agree(world, [&] {
+    train::PretrainConfig run = config.run;
+    task = task_of(config, run);
+    require_held_out_data(*task);
+  });
+  return task;
 }
 
 // Collective. `step` on rank 0; its failure is one of all ranks.
@@ -68,14 +78,14 @@ class Sweep {
   Sweep(const SweepConfig& config, Group& world, const std::string& resolved)
       : config_(config),
         world_(world),
-        cells_(checked_cells(config, world)),
-        folder_(config.run.run.dir, cells_) {
+        task_(judged_task(config, world)),
+        cells_(checked_cells(config, *task_, world)),
+        folder_(config, *task_, cells_) {
     on_root(world_, [&] {
       folder_.prepare(resolved);
       folder_.enter();
     });
-    progress_ =
-        std::make_unique<SweepProgress>(cells_, folder_.cells(), held_out_tokens(config.run));
+    progress_ = std::make_unique<SweepProgress>(cells_, folder_.cells(), task_->held_out_tokens());
     if (world_.any(progress_->finished_before() < cells_.size())) compare_data();
     log::info("{} cells, {} of them finished, {} trainers of {} ranks; all of it in {}",
               cells_.size(), progress_->finished_before(), world_.size() / config_.ranks_per_run,
@@ -101,13 +111,7 @@ class Sweep {
  private:
   // Once for all cells, and before the first: a wrong sum is no fault of a cell.
   void compare_data() const {
-    const data::DataConfig& data = cells_.front().run.data;
-    std::vector<data::DataFile> files =
-        store_files("data.train", open_blend(data.train, data).stores);
-    for (data::DataFile& file :
-         store_files("data.validation", open_blend(data.validation, data).stores))
-      files.push_back(std::move(file));
-    train::RunData stores(std::move(files), world_);
+    train::RunData stores(task_->data_files(), world_);
     stores.begin();
     stores.finish();
   }
@@ -190,11 +194,8 @@ class Sweep {
     run.run.dir = folder_.cell(index).path();
     run.run.takeover = 0;  // nobody else is at work there: this trainer holds the cell's lock
     run.run.data_compared = true;
-    const std::string text = options_text(run);
-    std::unique_ptr<train::Task> task;
-    const std::string own = checkpoint::failure_of([&] { task = language_task(run); });
-    if (const std::string failure = meeting_->gathered(own); !failure.empty())
-      return {in_one_line(failure)};
+    const std::string text = options_text(run, config_);
+    const auto task = task_of(config_, run);
     if (stop_->agreed(*trainer_)) return {"", true};
     const train::TrainResult result = train::train(run, *task, *trainer_, text);
     return {"", result.stopped, held_out_loss(result.validation)};
@@ -244,7 +245,7 @@ class Sweep {
           "its metrics.jsonl holds {} of {} held-out losses (was the disk full?); it begins anew",
           outcome.evaluations, wanted);
     } else {
-      outcome.reason = divergence(outcome, cell.run.model.vocab_size, cell.run.data);
+      outcome.reason = divergence(outcome, cell.run);
       outcome.status = outcome.reason.empty() ? "done" : "diverged";
     }
     return outcome;
@@ -252,6 +253,7 @@ class Sweep {
 
   const SweepConfig& config_;
   Group& world_;
+  const std::unique_ptr<train::Task> task_;
   const std::vector<SweepCell> cells_;
   SweepFolder folder_;
   std::unique_ptr<SweepProgress> progress_;
@@ -270,11 +272,12 @@ int64_t SweepResult::count(const std::string& status) const {
 
 SweepConfig settled(SweepConfig config) {
   const ModelConfig& model = config.run.model;
-  require(model.architecture->continues_text(model) || model.architecture->fills_masks(model),
-          "model.architecture={}: sweeps are of models that read one text, decoders and encoders",
+  require(!model.architecture->maps_source(model),
+          "model.architecture={}: sweeps are of models that read one text, a picture, a graph or a "
+          "story, not of encoder-decoders",
           model.architecture->name());
-  require_held_out_data(config.run);
-  language_task(config.run);
+  const auto task = task_of(config, config.run);
+  require_held_out_data(*task);
   config.run.train.precision = config.run.precision();
   return config;
 }
@@ -282,7 +285,6 @@ SweepConfig settled(SweepConfig config) {
 SweepResult run_sweep(const SweepConfig& config, Group& world, const std::string& resolved) {
   require(!config.run.run.dir.empty(),
           "run.dir is empty, but a sweep keeps its results there; give a folder");
-  require_held_out_data(config.run);
   return Sweep(config, world, resolved).run();
 }
 

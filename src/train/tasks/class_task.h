@@ -23,6 +23,9 @@ class ClassTask : public Task {
   std::vector<Term> terms() const override { return class_terms(loss_); }
   std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
+  int64_t held_out_tokens() const override {
+    return validation_ ? validation_->samples_per_epoch() * length() : 0;
+  }
   TaskNotes notes() const override { return to_notes(head_, checksum()); }
   bool adapts() const override { return adapts_; }
   bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override {

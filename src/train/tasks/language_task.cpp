@@ -1,5 +1,7 @@
 #include "skein/train/tasks/language_task.h"
 
+#include <algorithm>
+
 #include "skein/core/strings.h"
 #include "skein/data/samples/masked_loader.h"
 #include "skein/models/architecture.h"
@@ -27,6 +29,12 @@ class StoreTask : public Task {
     return files;
   }
   bool validates() const override { return validation_ != nullptr; }
+  int64_t held_out_tokens() const override {
+    int64_t windows = 0;
+    if (validation_)
+      for (const auto& store : validation_->all_stores()) windows += windows_of(*store);
+    return windows * context_;
+  }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override {
     return token_objective(model, loss_);
   }
@@ -36,7 +44,10 @@ class StoreTask : public Task {
   // size: of a sample; rest: what else samples are made by.
   template <class Size, class... Rest>
   StoreTask(const PretrainConfig& c, const Size& size, const Rest&... rest)
-      : loss_(c.loss), training_(c.data.train, size, c.train.seed, c.data, rest...) {}
+      : loss_(c.loss),
+        context_(c.model.context),
+        eval_(c.validation.eval),
+        training_(c.data.train, size, c.train.seed, c.data, rest...) {}
   void hold_out(std::unique_ptr<Samples> validation) {
     validation_ = std::move(validation);
     const data::TokenStore &judges = validation_->store(0), &teaches = training_.store(0);
@@ -47,17 +58,22 @@ class StoreTask : public Task {
   }
 
   LossConfig loss_;
+  int64_t context_;
+  EvalConfig eval_;
   Samples training_;
   std::unique_ptr<Samples> validation_;
+
+ private:
+  int64_t windows_of(const data::TokenStore& store) const {
+    const int64_t stride = eval_.stride ? eval_.stride : context_,
+                  held = std::max<int64_t>(0, store.info().tokens - 2) / stride + 1;
+    return eval_.windows > 0 ? std::min(held, eval_.windows) : held;
+  }
 };
 
 class NextTokenTask : public StoreTask<data::Loader> {
  public:
-  explicit NextTokenTask(const PretrainConfig& c)
-      : StoreTask(c, c.model.context),
-        context_(c.model.context),
-        data_(c.data),
-        eval_(c.validation.eval) {
+  explicit NextTokenTask(const PretrainConfig& c) : StoreTask(c, c.model.context), data_(c.data) {
     if (c.data.validation.empty()) return;
     eval_.prefix = c.model.architecture->reads_prompts_both_ways(c.model);
     data_.vocab_size = training_.vocab_size();
@@ -76,18 +92,13 @@ class NextTokenTask : public StoreTask<data::Loader> {
   }
 
  private:
-  int64_t context_;
   data::DataConfig data_;
-  EvalConfig eval_;
 };
 
 class MaskedTask : public StoreTask<data::MaskedLoader> {
  public:
   explicit MaskedTask(const PretrainConfig& c)
-      : StoreTask(c, c.model.context, c.mlm),
-        context_(c.model.context),
-        samples_(c.validation.eval.windows),
-        pairs_(c.mlm.pairs != data::PairTask::none) {
+      : StoreTask(c, c.model.context, c.mlm), pairs_(c.mlm.pairs != data::PairTask::none) {
     require(!pairs_ || c.model.architecture->judges_pairs(c.model),
             "mlm.pairs needs model.pooler, the layer that judges them");
     require(!pairs_ || c.loss.label_smoothing == 0,
@@ -108,20 +119,18 @@ class MaskedTask : public StoreTask<data::MaskedLoader> {
 
   int64_t length() const override { return context_; }
   Scores validate(const EvaluatedModel& model) const override {
-    const MaskedEvaluation found = evaluate_masked(model, *validation_, samples_);
+    const MaskedEvaluation found = evaluate_masked(model, *validation_, eval_.windows);
     return {found.text(), found.values(), -found.loss()};
   }
 
  private:
-  int64_t context_, samples_;
   bool pairs_;
 };
 
 class DenoisingTask : public StoreTask<data::DenoisingLoader> {
  public:
   explicit DenoisingTask(const PretrainConfig& c)
-      : StoreTask(c, denoising_rows(c.model, c.parallel), c.noise),
-        samples_(c.validation.eval.windows) {
+      : StoreTask(c, denoising_rows(c.model, c.parallel), c.noise) {
     if (c.data.validation.empty()) return;
     data::DataConfig data = c.data;
     data.vocab_size = training_.vocab_size();
@@ -134,16 +143,13 @@ class DenoisingTask : public StoreTask<data::DenoisingLoader> {
     return denoising_objective(model, loss_);
   }
   Scores validate(const EvaluatedModel& model) const override {
-    const DenoisedEvaluation found = evaluate_denoised(model, *validation_, samples_);
+    const DenoisedEvaluation found = evaluate_denoised(model, *validation_, eval_.windows);
     return {found.text(), found.values(), -found.all().loss()};
   }
   TaskNotes notes() const override {
     return to_notes(PairNotes{.task = "denoising",
                               .start = spelling(*tokenizer(), training_.vocabulary().start())});
   }
-
- private:
-  int64_t samples_;
 };
 
 // For each kind of model the decay of its rate where nobody gives one.

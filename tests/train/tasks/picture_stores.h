@@ -30,7 +30,8 @@ struct StoreForm {
   int64_t count = 96, channels = 1;
   std::vector<std::string> classes{"down", "across", "both"};
   bool labelled = true;
-  int64_t side = 8;  // pixels
+  int64_t side = 8;   // pixels
+  int64_t wrong = 0;  // by so many the number of the class is off
 };
 
 inline std::string write_pictures(const std::string& path, const StoreForm& form = {}) {
@@ -46,7 +47,8 @@ inline std::string write_pictures(const std::string& path, const StoreForm& form
   data::RecordWriter writer(path, columns);
   for (int64_t i = 0; i < form.count; ++i) {
     writer.add_image(0, picture(i, form.channels, form.side));
-    if (form.labelled) writer.add_category(1, static_cast<int32_t>(i % std::ssize(form.classes)));
+    if (form.labelled)
+      writer.add_category(1, static_cast<int32_t>((i + form.wrong) % std::ssize(form.classes)));
     writer.end_record();
   }
   writer.finish();

@@ -28,8 +28,8 @@ struct ShapeRule {
 ModelConfig shape_for(double block_parameters, const ModelConfig& base, const ShapeRule& rule);
 
 struct ModelCounts {
-  // embedding: tokens, learned positions and token types; head: C V whether tied or not; all: tied
-  // tensors once, the last norm too
+  // embedding: tokens, learned positions and token types; head: C V whether tied or not, or that of
+  // labels in a model without a vocabulary; all: tied tensors once, the last norm too
   double blocks = 0, embedding = 0, head = 0, all = 0;
   double flops_per_token = 0;  // model_flops_per_token at the model's context, half the scores
 };

@@ -8,7 +8,7 @@
 #include "skein/core/options/options.h"
 #include "skein/scaling/laws/results.h"
 #include "skein/scaling/laws/shape.h"
-#include "skein/train/config.h"
+#include "skein/train/pretraining/pretraining_task.h"
 
 namespace skein::scaling::sweep {
 
@@ -53,13 +53,16 @@ struct SweepConfig {
   bool verbose = false;
   double flops_per_second = 0;  // of a trainer, for forecasts; 0: measured
 
-  train::PretrainConfig run;  // of all cells
+  train::PretrainConfig run;       // of all cells
+  data::AugmentConfig augment;     // of models that read pictures
+  train::GraphTaskConfig graphs;   // of models that read graphs
+  train::StoryTaskConfig stories;  // of models that read stories
 };
 
 // A pretraining run's, but one checkpoint kept, evaluations at 24 points on all held-out data, no
 // TensorBoard files.
 SweepConfig sweep_defaults();
-// Sections sweep and those of pretraining.
+// Sections sweep and those of pretraining, but for pairs of texts.
 void bind(Options& options, SweepConfig& config);
 
 struct SweepCell {
@@ -82,9 +85,10 @@ struct SweepDesign {
   std::vector<std::string> warnings;  // budgets missed by more than 2%, equal cells left out, ...
 };
 
-// config.run.model.vocab_size must be known. Steps are whole, the decay of the learning rate ends
-// with the last one, lr.min_lr keeps its proportion to the rate, and a batch is summed in groups
-// that do not depend on the ranks. Usage errors name the option.
+// What follows from the data, as the vocabulary or a picture's tokens, must be known in config.run.
+// Steps are whole, the decay of the learning rate ends with the last one, lr.min_lr keeps its
+// proportion to the rate, and a batch is summed in groups that do not depend on the ranks. Usage
+// errors name the option.
 SweepDesign make_design(const SweepConfig& config);
 
 // "2.5M" as 2.5e6; a usage error naming `origin` unless it is a finite number above 0.
