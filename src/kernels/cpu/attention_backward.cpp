@@ -19,8 +19,9 @@ struct BlockPair {
   const Granules* seen;  // of the block, by panel of queries
 };
 
-// One key block against the query blocks that see it. Key blocks rise, and what is added up over
-// them (dq, the bias's gradient) is in the order of keys; within one, of queries.
+// One block of queries against the blocks of keys that it sees. Both rise, so that what is added up
+// over keys (dq, the bias's gradient) is in their order, and what is added up over queries (dk, dv)
+// in that of these.
 template <class Unit, class T>
 struct Backward {
   using A = Accumulator<T>;
@@ -33,7 +34,7 @@ struct Backward {
   const A *level, *dlevel;  // [queries]; dlevel may be null
   Strided<T> out, dout;
   A *dq, *dk, *dv;                      // [queries, width], [keys, width]
-  Panels<Unit> keys, values, key_rows;  // of the key block: kᵀ, vᵀ, k
+  Panels<Unit> keys, values, key_rows;  // of all keys: kᵀ, vᵀ, k
   Panels<Unit> query_rows, dout_rows;   // of the query block: q, dout
   DeepRows<Unit> queries, douts;
   A *weights, *slopes, *dropped;  // [kQueryBlock, kBlock]; dropped is weights without dropout
@@ -136,29 +137,25 @@ struct Backward {
 
   void add_pair(const BlockPair& at) const {
     const int64_t query = at.query, rows = at.rows;
-    pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
-    pack_deep<Unit, T>(from_row(dout, query), rows, head.width, douts);
-    query_rows.fill(from_row(head.q, query), rows, head.width);
-    dout_rows.fill(from_row(dout, query), rows, head.width);
     for (int64_t r = 0; r < rows; r += kRows) {
       const int64_t used = std::min(kRows, rows - r);
       for_granules<Unit>(at.seen[r / kRows], at.count, [&](int64_t first, int64_t columns) {
         const Extent size{used, columns, head.width};
-        multiply_deep<Unit>(size, queries, r, keys.from_column(first), weights + r * kBlock + first,
-                            kBlock);
-        multiply_deep<Unit>(size, douts, r, values.from_column(first), slopes + r * kBlock + first,
-                            kBlock);
+        multiply_deep<Unit>(size, queries, r, keys.from_column(at.from + first),
+                            weights + r * kBlock + first, kBlock);
+        multiply_deep<Unit>(size, douts, r, values.from_column(at.from + first),
+                            slopes + r * kBlock + first, kBlock);
       });
       for (int64_t i = r; i < r + used; ++i) rows_of(query + i, i, at.from, at.count);
       for_granules<Unit>(at.seen[r / kRows], at.count, [&](int64_t first, int64_t columns) {
-        add_queries(query + r, used, first, columns, slopes + r * kBlock + first);
+        add_queries(query + r, used, at.from + first, columns, slopes + r * kBlock + first);
       });
     }
     add_transposed(at, dropped, dout_rows, dv);
     add_transposed(at, slopes, query_rows, dk);
   }
 
-  // dq [rows, width] += slopes [rows, columns] · k, of keys from `first` of the block on
+  // dq [rows, width] += slopes [rows, columns] · k, of keys from `first` on
   void add_queries(int64_t query, int64_t rows, int64_t first, int64_t columns, const A* x) const {
     const Unit* operand;
     if constexpr (std::is_same_v<Unit, A>) {
@@ -173,19 +170,27 @@ struct Backward {
                                            head.width, true);
   }
 
-  void key_block(int64_t from) const {
-    const int64_t count = std::min(kBlock, head.keys - from);
-    keys.fill(transposed(from_row(head.k, from)), head.width, count);
-    values.fill(transposed(from_row(head.v, from)), head.width, count);
-    key_rows.fill(from_row(head.k, from), count, head.width);
-    for (int64_t query = 0; query < head.queries; query += kQueryBlock) {
-      const int64_t rows = std::min(kQueryBlock, head.queries - query);
+  void query_block(int64_t query) const {
+    const int64_t rows = std::min(kQueryBlock, head.queries - query);
+    pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
+    pack_deep<Unit, T>(from_row(dout, query), rows, head.width, douts);
+    query_rows.fill(from_row(head.q, query), rows, head.width);
+    dout_rows.fill(from_row(dout, query), rows, head.width);
+    for (int64_t from = 0; from < head.keys; from += kBlock) {
+      const int64_t count = std::min(kBlock, head.keys - from);
       Granules seen[kQueryBlock / kRows + 1] = {}, any = 0;
       for (int64_t r = 0; r < rows; r += kRows)
         any |= seen[r / kRows] =
             sight.template granules<Unit>(query + r, std::min(kRows, rows - r), from, count);
       if (any) add_pair({query, rows, from, count, seen});
     }
+  }
+
+  void all() const {
+    keys.fill(transposed(head.k), head.width, head.keys);
+    values.fill(transposed(head.v), head.width, head.keys);
+    key_rows.fill(head.k, head.keys, head.width);
+    for (int64_t query = 0; query < head.queries; query += kQueryBlock) query_block(query);
   }
 };
 
@@ -200,8 +205,7 @@ Backward<Unit, T> make_backward(const Head<T>& head, Sight<T>& sight, const Stri
                                 const Strided<T>& dout, const GradientSums<Accumulator<T>>& sums) {
   using A = Accumulator<T>;
   using B = Backward<Unit, T>;
-  const int64_t width = head.width, block = std::min(B::kBlock, head.keys),
-                rows = std::min(kQueryBlock, head.queries);
+  const int64_t width = head.width, rows = std::min(kQueryBlock, head.queries);
   A* weights = scratch<A>(Scratch::scores, kQueryBlock * B::kBlock);
   return {head,
           sight,
@@ -212,9 +216,9 @@ Backward<Unit, T> make_backward(const Head<T>& head, Sight<T>& sight, const Stri
           sums.dq,
           sums.dk + head.begin * width,
           sums.dv + head.begin * width,
-          Panels<Unit>::make(Scratch::keys, width, block),
-          Panels<Unit>::make(Scratch::values, width, block),
-          Panels<Unit>::make(Scratch::key_rows, block, width),
+          Panels<Unit>::make(Scratch::keys, width, head.keys),
+          Panels<Unit>::make(Scratch::values, width, head.keys),
+          Panels<Unit>::make(Scratch::key_rows, head.keys, width),
           Panels<Unit>::make(Scratch::query_rows, rows, width),
           Panels<Unit>::make(Scratch::dout_rows, rows, width),
           DeepRows<Unit>::make(Scratch::queries, rows, width),
@@ -266,7 +270,7 @@ struct LayerBackward {
     const int64_t first = (sample * forward.q.dim(2) + number) * own.queries;
     backward.level = forward.level.data<A>() + first;
     if (gradient.level.defined()) backward.dlevel = gradient.level.data<A>() + first;
-    for (int64_t from = 0; from < own.keys; from += kKeyBlock<Unit, T>) backward.key_block(from);
+    backward.all();
   }
 };
 
