@@ -17,6 +17,8 @@ void store_rows(const Accumulator<T>* from, int64_t rows, int64_t width, T* to, 
 struct BlockPair {
   int64_t query, rows, from, count;
   const Granules* seen;  // of the block, by panel of queries
+  // What is seen lies in these rows and keys, and nothing else of weights and slopes is read.
+  int64_t first_row, last_row, low, high;
 };
 
 // One block of queries against the blocks of keys that it sees. Both rise, so that what is added up
@@ -41,23 +43,26 @@ struct Backward {
   Unit* left;                     // one of them as left operand
 
   // weights = exp(score - level) where seen, slopes = weights · (dweights - row's sum of
-  // dout · out + dlevel) · scale; both 0 elsewhere in [0, count).
-  void rows_of(int64_t query, int64_t r, int64_t from, int64_t count) const {
+  // dout · out + dlevel) · scale; both 0 elsewhere in [low, high).
+  void rows_of(const BlockPair& at, int64_t r) const {
     A *weight = weights + r * kBlock, *slope = slopes + r * kBlock, *drop = dropped + r * kBlock;
-    int64_t done = 0;
+    const int64_t query = at.query + r;
+    int64_t done = at.low;
     const auto clear_until = [&](int64_t end) {
-      for (A* row : {weight, slope, drop}) std::fill(row + done, row + end, A(0));
+      std::fill(weight + done, weight + end, A(0));
+      std::fill(slope + done, slope + end, A(0));
+      if (drop != weight) std::fill(drop + done, drop + end, A(0));
     };
     if (level[query] != -std::numeric_limits<A>::infinity()) {
       const A less = less_of(query);
-      sight.visit(query, from, count, [&](int64_t first, int64_t last, const KeyRun& run) {
+      sight.visit(query, at.from, at.count, [&](int64_t first, int64_t last, const KeyRun& run) {
         clear_until(first);
-        weights_of(query, from, first, last, run, weight);
-        slopes_of(query, r, from, first, last, less);
+        weights_of(query, at.from, first, last, run, weight);
+        slopes_of(query, r, at.from, first, last, less);
         done = last;
       });
     }
-    clear_until(count);
+    clear_until(at.high);
   }
 
   // Of products in `weight`.
@@ -121,7 +126,7 @@ struct Backward {
   // of keys.
   void add_transposed(const BlockPair& at, const A* x, const Panels<Unit>& packed,
                       A* target) const {
-    for (int64_t key = 0; key < at.count; key += kRows) {
+    for (int64_t key = at.low / kRows * kRows; key < at.high; key += kRows) {
       const int64_t used = std::min(kRows, at.count - key);
       auto [first, last] = rows_seeing(at, key, used);
       if (first >= last) continue;
@@ -136,9 +141,8 @@ struct Backward {
   }
 
   void add_pair(const BlockPair& at) const {
-    const int64_t query = at.query, rows = at.rows;
-    for (int64_t r = 0; r < rows; r += kRows) {
-      const int64_t used = std::min(kRows, rows - r);
+    for (int64_t r = at.first_row; r < at.last_row; r += kRows) {
+      const int64_t used = std::min(kRows, at.last_row - r);
       for_granules<Unit>(at.seen[r / kRows], at.count, [&](int64_t first, int64_t columns) {
         const Extent size{used, columns, head.width};
         multiply_deep<Unit>(size, queries, r, keys.from_column(at.from + first),
@@ -146,9 +150,9 @@ struct Backward {
         multiply_deep<Unit>(size, douts, r, values.from_column(at.from + first),
                             slopes + r * kBlock + first, kBlock);
       });
-      for (int64_t i = r; i < r + used; ++i) rows_of(query + i, i, at.from, at.count);
+      for (int64_t i = r; i < r + used; ++i) rows_of(at, i);
       for_granules<Unit>(at.seen[r / kRows], at.count, [&](int64_t first, int64_t columns) {
-        add_queries(query + r, used, at.from + first, columns, slopes + r * kBlock + first);
+        add_queries(at.query + r, used, at.from + first, columns, slopes + r * kBlock + first);
       });
     }
     add_transposed(at, dropped, dout_rows, dv);
@@ -170,6 +174,26 @@ struct Backward {
                                            head.width, true);
   }
 
+  // any: what some panel sees. Panels of keys may reach beyond it, and products over rows begin at
+  // a granule of depth.
+  BlockPair pair_of(int64_t query, int64_t rows, int64_t from, int64_t count, const Granules* seen,
+                    Granules any) const {
+    int64_t first = 0, last = (rows + kRows - 1) / kRows;
+    while (!seen[first]) ++first;
+    while (!seen[last - 1]) --last;
+    const int64_t low = std::countr_zero(any) * kGranule<Unit>,
+                  high = std::bit_width(any) * kGranule<Unit>;
+    return {query,
+            rows,
+            from,
+            count,
+            seen,
+            first * kRows / kDepthGranule * kDepthGranule / kRows * kRows,
+            std::min(rows, last * kRows),
+            std::max<int64_t>(0, low - kRows),
+            std::min(count, high + kRows)};
+  }
+
   void query_block(int64_t query) const {
     const int64_t rows = std::min(kQueryBlock, head.queries - query);
     pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
@@ -182,7 +206,7 @@ struct Backward {
       for (int64_t r = 0; r < rows; r += kRows)
         any |= seen[r / kRows] =
             sight.template granules<Unit>(query + r, std::min(kRows, rows - r), from, count);
-      if (any) add_pair({query, rows, from, count, seen});
+      if (any) add_pair(pair_of(query, rows, from, count, seen, any));
     }
   }
 

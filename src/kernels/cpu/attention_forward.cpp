@@ -73,31 +73,31 @@ struct Forward {
                                            values.from_depth(from + first), sums, head.width, true);
   }
 
-  // Of row r [0, count), products become weights under the new maximum where they are seen, the
-  // rest zero; the row's sums are scaled to that maximum.
-  void softmax_step(int64_t query, int64_t r, int64_t from, int64_t count,
+  // Of row r [low, high), products become weights under the new maximum where they are seen, the
+  // rest zero; the row's sums are scaled to that maximum. Nothing is seen beyond.
+  void softmax_step(int64_t query, int64_t r, int64_t from, int64_t low, int64_t high,
                     SoftmaxState<Unit>& running) const {
     const A scale = head.additive() ? A(1) : head.scale;
     A *row = scores + r * kBlock, *out = sums + r * head.width;
     A &largest = running.largest[r], &sum = running.sum[r];
-    int64_t done = 0;
+    int64_t done = low;
     A top = largest;
-    sight.visit(query, from, count, [&](int64_t first, int64_t last, const KeyRun& run) {
+    sight.visit(query, from, high, [&](int64_t first, int64_t last, const KeyRun& run) {
       std::fill(row + done, row + first, A(0));
       add_to_scores(head, query, from, first, last, run, row);
       top = std::max(top,
                      lane_max<A>(last - first, [=](int64_t j) { return row[first + j]; }) * scale);
       done = last;
     });
-    std::fill(row + done, row + count, A(0));
-    if (done == 0) return;
+    std::fill(row + done, row + high, A(0));
+    if (done == low) return;
     // NaN is no largest one, but must not pass for nothing seen.
     if (top == -std::numeric_limits<A>::infinity() &&
-        !std::isnan(lane_sum<A>(done, [=](int64_t j) { return row[j]; })))
-      return std::fill(row, row + done, A(0));
-    const A shrink = exponential(largest - top);
+        !std::isnan(lane_sum<A>(done - low, [=](int64_t j) { return row[low + j]; })))
+      return std::fill(row + low, row + done, A(0));
+    const A shrink = largest == top && std::isfinite(top) ? A(1) : exponential(largest - top);
     A added = 0;
-    sight.visit(query, from, count, [&](int64_t first, int64_t last, const KeyRun&) {
+    sight.visit(query, from, high, [&](int64_t first, int64_t last, const KeyRun&) {
       added += exponential_row(row + first, last - first, scale, top);
     });
     sum = sum * shrink + added;
@@ -113,14 +113,18 @@ struct Forward {
     for_granules<Unit>(seen, count, [&](int64_t first, int64_t keys_here) {
       scores_of(query, rows, from, first, keys_here);
     });
+    const int64_t low = std::countr_zero(seen) * kGranule<Unit>,
+                  high = std::min<int64_t>(count, std::bit_width(seen) * kGranule<Unit>);
     for (int64_t r = 0; r < rows; ++r) {
       A* row = scores + r * kBlock;
-      softmax_step(query + r, r, from, count, running);
+      softmax_step(query + r, r, from, low, high, running);
       if (head.dropout_threshold)
-        sight.visit(query + r, from, count, [&](int64_t first, int64_t last, const KeyRun&) {
+        sight.visit(query + r, from, high, [&](int64_t first, int64_t last, const KeyRun&) {
           drop_row(head, query + r, from + first, last - first, row + first, row + first);
         });
-      if constexpr (kPairs<Unit>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
+      if constexpr (kPairs<Unit>)
+        pack_rounded(row + low, high - low,
+                     weights + r * Tile<Unit>::kDepthBlock + low / Lanes<Unit>::kDepth);
     }
     for_granules<Unit>(seen, count, [&](int64_t first, int64_t keys_here) {
       add_values(rows, from, first, keys_here);
