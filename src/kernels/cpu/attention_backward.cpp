@@ -194,8 +194,7 @@ struct Backward {
             std::min(count, high + kRows)};
   }
 
-  void query_block(int64_t query) const {
-    const int64_t rows = std::min(kQueryBlock, head.queries - query);
+  void query_block(int64_t query, int64_t rows) const {
     pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
     pack_deep<Unit, T>(from_row(dout, query), rows, head.width, douts);
     query_rows.fill(from_row(head.q, query), rows, head.width);
@@ -214,7 +213,10 @@ struct Backward {
     keys.fill(transposed(head.k), head.width, head.keys);
     values.fill(transposed(head.v), head.width, head.keys);
     key_rows.fill(head.k, head.keys, head.width);
-    for (int64_t query = 0; query < head.queries; query += kQueryBlock) query_block(query);
+    for (int64_t query = 0, rows = 0; query < head.queries; query += rows) {
+      rows = head.together(query, kQueryBlock, kQueryBlock / 2);
+      query_block(query, rows);
+    }
   }
 };
 

@@ -200,9 +200,11 @@ void forward_group(const Attention& given, const SharedRuns& shared, const Atten
                     weights,
                     scratch<A>(Scratch::gradients, F::kRows * head.width)};
     T* out = const_cast<T*>(head_view<T>(to.out, sample, h).data);
-    for (int64_t query = 0; query < head.queries; query += F::kRows)
-      forward.panel(query, std::min<int64_t>(F::kRows, head.queries - query), out,
+    for (int64_t query = 0, rows = 0; query < head.queries; query += rows) {
+      rows = head.together(query, F::kRows, F::kRows);
+      forward.panel(query, rows, out,
                     to.level.data<A>() + (sample * to.out.dim(2) + h) * head.queries);
+    }
   }
 }
 

@@ -46,6 +46,16 @@ struct Head {
   int64_t last(int64_t query) const {
     return std::clamp<int64_t>(place + query + after + 1, 0, keys);
   }
+  // How many queries from `query` on to take together, up to `most`. Those of one list of blocks
+  // see alike, so that no product is made for queries of another list that do not see its keys;
+  // short lists are not worth it.
+  int64_t together(int64_t query, int64_t most, int64_t shortest) const {
+    const int64_t rows = std::min(most, queries - query);
+    if (!view || view->block < shortest) return rows;
+    int64_t alike = 1;
+    while (alike < rows && view->list_of(query + alike) == view->list_of(query)) ++alike;
+    return alike;
+  }
   // Where scores are more than the scaled product.
   bool additive() const { return bias.values || (runs && (runs->repeats() || view->self_last)); }
 };
