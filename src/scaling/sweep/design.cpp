@@ -76,6 +76,9 @@ void check_common(const SweepConfig& c) {
           "mlm.* is for encoders that fill in masked tokens, but models of model.architecture={} "
           "fill in none; leave it out",
           run.model.architecture->name());
+  require(run.noise == data::NoiseConfig{},
+          "noise.* is for encoder-decoders that restore noised token stores, of which there are no "
+          "sweeps; leave it out");
   require(run.checkpoint.load.empty(),
           "checkpoint.load={}: the cells of a sweep begin anew; leave it out", run.checkpoint.load);
   require(run.validation.patience == 0,

@@ -30,10 +30,9 @@ class StoreTask : public Task {
   }
   bool validates() const override { return validation_ != nullptr; }
   int64_t held_out_tokens() const override {
-    int64_t windows = 0;
-    if (validation_)
-      for (const auto& store : validation_->all_stores()) windows += windows_of(*store);
-    return windows * context_;
+    if (!validation_) return 0;
+    const int64_t all = validation_->samples_per_epoch(), most = eval_.windows;
+    return (most > 0 ? std::min(most, all) : all) * length();
   }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override {
     return token_objective(model, loss_);
@@ -62,13 +61,6 @@ class StoreTask : public Task {
   EvalConfig eval_;
   Samples training_;
   std::unique_ptr<Samples> validation_;
-
- private:
-  int64_t windows_of(const data::TokenStore& store) const {
-    const int64_t stride = eval_.stride ? eval_.stride : context_,
-                  held = std::max<int64_t>(0, store.info().tokens - 2) / stride + 1;
-    return eval_.windows > 0 ? std::min(held, eval_.windows) : held;
-  }
 };
 
 class NextTokenTask : public StoreTask<data::Loader> {
@@ -90,8 +82,20 @@ class NextTokenTask : public StoreTask<data::Loader> {
     if (found.bytes) scores.values.emplace_back("bits_per_byte", found.bits_per_byte());
     return scores;
   }
+  int64_t held_out_tokens() const override {
+    int64_t windows = 0;
+    if (validation_)
+      for (const auto& store : validation_->all_stores()) windows += windows_of(*store);
+    return windows * context_;
+  }
 
  private:
+  int64_t windows_of(const data::TokenStore& store) const {
+    const int64_t stride = eval_.stride ? eval_.stride : context_,
+                  held = std::max<int64_t>(0, store.info().tokens - 2) / stride + 1;
+    return eval_.windows > 0 ? std::min(held, eval_.windows) : held;
+  }
+
   data::DataConfig data_;
 };
 

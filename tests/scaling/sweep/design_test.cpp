@@ -295,6 +295,7 @@ TEST(Design, ContradictionsAreRefused) {
   expect_told([](SweepConfig& c) { c.run.lr.factor = 2; }, "lr.factor=2 is for lr.decay=noam");
   expect_told([](SweepConfig& c) { c.run.mlm.rate = 0.5; },
               "but models of model.architecture=gpt fill in none");
+  expect_told([](SweepConfig& c) { c.run.noise.infill = 0.5; }, "noise.* is for encoder-decoders");
   expect_told([](SweepConfig& c) { c.run.validation.patience = 7; }, "validation.patience=7");
   expect_told([](SweepConfig& c) { c.run.checkpoint.load = "x"; }, "checkpoint.load=x");
   expect_told([](SweepConfig& c) { c.warmup = 1.5; }, "sweep.warmup=1.5");

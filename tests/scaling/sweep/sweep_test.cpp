@@ -9,6 +9,7 @@
 #include "skein/models/bert/bert.h"
 #include "skein/scaling/laws/results_store.h"
 #include "skein/train/progress.h"
+#include "skein/train/tasks/language_task.h"
 
 #include "data/masked_fixtures.h"
 #include "scaling/sweep_fixture.h"
@@ -177,6 +178,20 @@ TEST_F(Sweeps, OfEncodersTellRepeatedDataToo) {
       told.find(fmt::format("({:.3g} passes over {})", 2134 * 192 / held, readable_count(held))),
       std::string::npos)
       << held << told;
+}
+
+// All there are, two marks of each included, or as many as are asked for.
+TEST_F(Sweeps, OfEncodersAreJudgedBySamples) {
+  const std::string store = at("sentences.h5");
+  test::write_sentence_store(store);
+  train::PretrainConfig run = train::encoder_config(store);
+  run.mlm.pairs = data::PairTask::none;
+  run.validation.eval.windows = 0;
+  const auto judged = [&] { return train::language_task(run)->held_out_tokens(); };
+  const int64_t context = run.model.context;
+  EXPECT_EQ(judged(), data::TokenStore(store).info().tokens / (context - 2) * context);
+  run.validation.eval.windows = 3;
+  EXPECT_EQ(judged(), 3 * context);
 }
 
 TEST_F(Sweeps, AStopFileEndsItBetweenCells) {

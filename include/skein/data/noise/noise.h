@@ -39,6 +39,8 @@ struct NoiseConfig {
   // the token that the decoder is fed first; "": the one that ends a sample, or pads with spans
   std::string start{};
   bool fixed = false;  // the same noise in every epoch
+
+  bool operator==(const NoiseConfig&) const = default;
 };
 
 // Binds every field under section "noise".

@@ -52,7 +52,8 @@ struct ScalingRun {
   double flops = kUnknown;  // as given
   double flops_exact = kUnknown;
   double lr = kUnknown, global_batch = kUnknown, steps = kUnknown;  // global_batch in tokens
-  double loss = kUnknown;  // nats a token, held out, at the end
+  // nats a token, held out, at the end; of labels a sample's, of numbers its square
+  double loss = kUnknown;
   double train_loss = kUnknown, seconds = kUnknown;
   std::vector<CurvePoint> curve;  // held-out loss on the way; empty: unknown
 };

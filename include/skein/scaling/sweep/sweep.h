@@ -37,8 +37,9 @@ struct SweepResult {
   int64_t count(const std::string& status) const;
 };
 
-// With what is left open: the vocabulary is the tokenizer's, the precision the device's. A usage
-// error without held-out data.
+// With what is left open: the vocabulary is the tokenizer's, sizes of pictures, graphs and stories
+// are the data's, the precision the device's. A usage error without held-out data, and for
+// encoder-decoders.
 SweepConfig settled(SweepConfig config);
 
 // Collective. The world is divided into trainers of config.ranks_per_run ranks; each takes the
@@ -50,7 +51,7 @@ SweepConfig settled(SweepConfig config);
 // exchange marks the cell and ends the job: Error(failure) says where and why. A cell whose
 // checkpoints are all damaged begins anew. A usage error before anything is run when a cell cannot
 // be as it is asked for, or was begun with other settings or other data, naming the first that
-// differs.
+// differs, and when the data cannot be opened, if only by one rank. config: settled().
 SweepResult run_sweep(const SweepConfig& config, Group& world, const std::string& resolved = "");
 
 // Collective. The cells as a table, with a forecast of their time: at config.flops_per_second of
